@@ -9,7 +9,7 @@ use crate::plate::Plate;
 use levels::{Apart, Factor, Levels, Made, levels, with_unit};
 use sigmabar::theory::norm_of_hills;
 use sigmabar::{Expansion, Kernel, Points};
-use sigmabar_study::{Parameter, Space, Value, choice_length};
+use sigmabar_study::{FAILURES, Parameter, Space, Value, choice_length};
 use std::io::BufRead;
 
 /// The answers.
@@ -136,7 +136,15 @@ impl Beliefs {
     pub(crate) fn ask(asker: &mut Asker<'_>, space: &Space, earlier: Option<Self>) -> Outcome<Self> {
         let Self { usual, stray, hills, change, repeat, alike } =
             earlier.unwrap_or(Self { usual: 0.0, stray: 1.0, hills: 4, change: 0.3, repeat: 0.1, alike: None });
-        let number = |text: &str| text.parse::<f64>().ok().filter(|v| v.is_finite()).ok_or_else(|| "a number, such as 50".to_owned());
+        let number = |text: &str| {
+            let pointed = text.replacen(',', ".", 1);
+            let said = if pointed != text && pointed.parse::<f64>().is_ok() {
+                format!("write decimals with a point: {pointed}")
+            } else {
+                "a number, such as 50".to_owned()
+            };
+            text.parse::<f64>().ok().filter(|v| v.is_finite()).ok_or(said)
+        };
         let positive = |text: &str| number(text).and_then(|v| if v > 0.0 { Ok(v) } else { Err("a number above 0".to_owned()) });
         let usual = asker.until("Which value is usual, before you know anything about a setting?", &usual.to_string(), number)?;
         let stray = asker.until("How far from it do good and bad settings stray?", &stray.to_string(), positive)?;
@@ -192,7 +200,7 @@ impl Beliefs {
              norm_bound = {norm:.4}  # 1.5 times the root of {hills} hills and valleys\n\
              noise = {{ about = {:.6} }}  # two measurements usually differ by {repeat}: a guess that plans; replicates bound it\n\
              kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {lengths} }}  # so far to a clear change, {remark}\n\
-             # failures = \"unrelated\"  # take the first # away if a lost measurement says nothing about its value; else one of them makes the answer an estimate\n",
+             {FAILURES}\n",
             self.noise()
         ))
     }
@@ -283,6 +291,7 @@ impl Answers {
                 .to_owned(),
         );
         line("# norm_bound = 2.0\n# noise = { gaussian = 0.1 }\n# kernel = { name = \"matern\", lengthscale = 0.3 }".to_owned());
+        line(FAILURES.to_owned());
         for (name, factor) in &self.factors {
             line(format!("\n[parameters.{}]", quoted(name)));
             match &factor.levels {

@@ -132,13 +132,13 @@ impl WhichStudy {
         Ok((study, false))
     }
 
-    /// What the study declares, begun or not; nothing is written.
-    pub fn declared(&self) -> Outcome<StudySpec> {
+    /// What the study declares, and the study itself if it has begun; nothing is written.
+    pub fn declared(&self) -> Outcome<(StudySpec, Option<Study>)> {
         let names = if self.file.exists() { Study::names(&self.file)? } else { Vec::new() };
         let is_there = self.name.as_ref().map_or(!names.is_empty(), |name| names.contains(name));
         match &self.spec {
-            Some(path) if !is_there => Ok(StudySpec::read(path)?),
-            _ => Ok(self.open()?.spec().clone()),
+            Some(path) if !is_there => Ok((StudySpec::read(path)?, None)),
+            _ => self.open().map(|study| (study.spec().clone(), Some(study))),
         }
     }
 
@@ -183,14 +183,14 @@ impl WhichStudy {
     }
 
     /// Says that the data contradict the premises, and what can be done.
-    pub fn contradicted(&self, study: &Study, contradiction: &Contradiction, verb: &str, console: &Console) -> Ending {
+    pub fn contradicted(&self, study: &Study, contradiction: &Contradiction, console: &Console) -> Ending {
         console.warn(contradiction);
         console.say(advice::MEND);
         // Nothing goes on where the budget is spent.
-        if study.status().is_ok_and(|status| status.is_finished) {
-            console.next(format_args!("sigmabar export{} -o results.csv   (for the new study to import)", self.typed()));
+        if let Some(status) = study.status().ok().filter(|status| !status.is_finished) {
+            console.next(format_args!("{}   (goes on without a promise)", self.measuring(study, &status)));
         } else {
-            console.next(format_args!("sigmabar {verb}{} --despite-contradiction   (goes on without a promise)", self.typed()));
+            console.next(format_args!("sigmabar export{} -o results.csv   (for the new study to import)", self.typed()));
         }
         Ending::Uncertified
     }
@@ -209,11 +209,13 @@ impl WhichStudy {
         }
     }
 
-    /// The commands that go on when nothing is open: the next plate where the study is laid out on plates, and no more asking where it is over.
+    /// The commands that go on from here: the next plate where the study is laid out on plates, and no more asking where it is over.
     pub fn going_on(&self, study: &Study, status: &Status) -> String {
         let typed = self.typed();
         let has_only_failures = status.count(TrialStatus::Done) == 0 && status.count(TrialStatus::Failed) > 0;
-        if has_only_failures && study.spec().has_objective() {
+        // An outage is mended first: what is planned after a batch that failed is planned from nothing new.
+        let last_failed = || status.open() == 0 && status.batches > 0 && study.has_failed(status.batches - 1).unwrap_or(false);
+        if study.spec().has_objective() && (has_only_failures || last_failed()) {
             return format!("sigmabar run{typed} --retry-failed   or   sigmabar trials{typed}");
         }
         if has_only_failures && status.is_finished {
@@ -225,13 +227,13 @@ impl WhichStudy {
         if status.is_finished {
             return format!("sigmabar recommend{typed}   or   sigmabar report{typed}");
         }
-        format!("{}   or   sigmabar recommend{typed}", self.asking(study, status))
+        let measuring = self.measuring(study, status);
+        let is_between = status.open() == 0 && status.planned > 0 && !study.spec().has_objective();
+        if is_between { format!("{measuring}   or   sigmabar recommend{typed}") } else { measuring }
     }
 
-    /// The command that hands settings out: the next plate where the study is laid out on plates.
-    pub fn asking(&self, study: &Study, status: &Status) -> String {
-        let plate = study.spec().plate().map(|wells| format!(" --plate {wells} -o plate{}.csv", status.closed + 1));
-        format!("sigmabar ask{}{}", self.typed(), plate.unwrap_or_default())
+    fn measuring(&self, study: &Study, status: &Status) -> String {
+        advice::measuring(study, status, &self.typed())
     }
 
     /// The same as an option.

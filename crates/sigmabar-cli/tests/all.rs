@@ -17,6 +17,7 @@ mod report_parts;
 mod reports;
 mod support;
 mod transcripts;
+mod walks;
 mod wells;
 mod which_files;
 mod words;

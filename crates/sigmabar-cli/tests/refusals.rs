@@ -275,14 +275,14 @@ fn premises_that_the_data_refute_are_the_headline() {
     let text = "budget = 16\nnorm_bound = 2.0\nnoise = { gaussian = 0.05 }\nkernel = { name = \"se\", lengthscale = 0.4 }\n\
                 [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\ncommand = \"echo 80\"\n";
     fs::write(directory.path().join("yield.toml"), text).unwrap();
-    let goes_on = |verb: &str| format!("next: sigmabar {verb} yield.toml --despite-contradiction");
-    for (arguments, verb) in [(&["run", "yield.toml"], "run"), (&["recommend", "yield.toml"], "ask"), (&["report", "yield.toml"], "ask")] {
-        let words = refused(directory.path(), arguments, 3);
-        assert!(words.contains("and 2 was declared") && words.contains("mend prior_mean") && words.contains(&goes_on(verb)), "{words}");
+    let goes_on = "next: sigmabar run yield.toml --despite-contradiction";
+    for verb in ["run", "recommend", "report", "status"] {
+        let words = refused(directory.path(), &[verb, "yield.toml"], 3);
+        assert!(words.contains("and 2 was declared") && words.contains("mend prior_mean") && words.contains(goes_on), "{words}");
     }
     let page = fs::read_to_string(directory.path().join("yield-report.html")).unwrap();
     assert!(page.contains("<p class=\"headline\">Stop: the data contradict the premises") && !page.contains(">Use x"), "{page}");
-    assert!(page.contains("sigmabar ask yield.db --despite-contradiction"));
+    assert!(page.contains("sigmabar run yield.db --despite-contradiction"));
 }
 
 /// Closing the batch whose results refute the premises says so in the words of `ask`.

@@ -117,7 +117,14 @@ fn a_lost_well_is_a_loss() {
         let said = if is_declared { STUDY.to_owned() } else { STUDY.replace("failures = \"unrelated\"\n", "") };
         let bench = Bench::of(&said.replace("plates = 2", "plates = 1"));
         bench.sheet(word.map(|word| (bench.pair[1], word)));
-        let said = ends(bench.path(), &["tell", "plate.csv"], 0);
+        if word == Some("") {
+            let said = ends(bench.path(), &["tell", "plate.csv"], 1);
+            let (trial, well) = (bench.trial(), &bench.lines[bench.pair[1]][0]);
+            let words = format!("trial {trial} has a result in 1 of its 2 wells, and {well} is empty; nothing was written down");
+            assert!(said.contains(&words) && said.contains("tell the sheet when it is complete, or write failed"), "{said}");
+            assert!(bench.stands().iter().all(|(_, value, ..)| value.is_none()), "the batch is not closed");
+        }
+        let said = ends(bench.path(), &["tell", "plate.csv", "--sure"], 0);
         assert_eq!(said.contains("makes the answer an estimate unless"), word.is_some(), "{said}");
         let advice = bench.study().recommend().unwrap().unwrap();
         let losses = advice.certificate.premises.losses;
@@ -240,7 +247,7 @@ fn half_a_sheet_and_then_the_whole_is_the_whole() {
 fn the_report_shows_each_well_by_itself() {
     let bench = Bench::new();
     bench.sheet(Some((bench.pair[1], "")));
-    let said = ends(bench.path(), &["tell", "plate.csv"], 0);
+    let said = ends(bench.path(), &["tell", "plate.csv", "--sure"], 0);
     assert!(said.contains("sigmabar tell plate.csv --replace --note WHY takes them in"), "{said}");
     let page = report::study(&bench.study()).unwrap();
     let html = page.html();

@@ -5,10 +5,22 @@ use crate::quantity::short;
 use crate::sheet::{Sheet, plain};
 use serde_json::{Map, Value, json};
 use sigmabar::Label;
-use sigmabar_study::{Advice, Error, ImportedRow, Nearest, Parameter, Space, Study, TrialResult, TrialRow, TrialStatus};
+use sigmabar_study::{Advice, Error, ImportedRow, Nearest, Parameter, Space, Status, Study, TrialResult, TrialRow, TrialStatus};
 
 /// What to do about a study whose premises the data refute.
 pub const MEND: &str = "nothing more is measured under premises that the data refute; mend prior_mean, unit, norm_bound or noise in a new study, and take this one's results along: sigmabar export, then sigmabar import";
+
+/// The command that measures on: with what evaluates settings where the study has it, else the next list or plate, and in spite of a contradiction where there is one. `typed` is what
+/// stands behind the verb to mean the study.
+#[must_use]
+pub fn measuring(study: &Study, status: &Status, typed: &str) -> String {
+    let despite = if status.contradiction.is_some() { " --despite-contradiction" } else { "" };
+    if study.spec().has_objective() {
+        return format!("sigmabar run{typed}{despite}");
+    }
+    let plate = study.spec().plate().map(|wells| format!(" --plate {wells} -o plate{}.csv", status.closed + 1));
+    format!("sigmabar ask{typed}{}{despite}", plate.unwrap_or_default())
+}
 
 /// Fields of the recommendation, in the data's scale.
 pub fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {

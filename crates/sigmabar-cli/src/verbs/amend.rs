@@ -3,6 +3,7 @@
 use crate::Outcome;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
+use crate::verbs::status::say_next;
 use crate::which_study::StudyArgument;
 use sigmabar_study::{StudySpec, TrialStatus};
 use std::path::PathBuf;
@@ -33,11 +34,6 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
             console.warn("the results so far are of the program of before: every certificate from now on says that you declare the new one to measure the same function");
         }
     }
-    let status = study.status()?;
-    if study.spec().has_objective() && !status.is_finished && status.count(TrialStatus::Done) > 0 {
-        console.next(format_args!("sigmabar run{}", place.typed()));
-    } else {
-        console.next(place.going_on(&study, &status));
-    }
+    say_next(&place, &study, &study.status()?, console)?;
     Ok(Ending::Done)
 }

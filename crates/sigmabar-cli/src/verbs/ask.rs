@@ -8,10 +8,11 @@ use crate::output;
 use crate::plate::{self, LaidPlate, Layout, Plate};
 use crate::quantity::{counted, duration, positive};
 use crate::sheet::Sheet;
-use crate::verbs::status::{repeats_of, schedule};
+use crate::verbs::status::{repeats_of, schedule, telling};
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use serde_json::json;
 use sigmabar_study::{AskRequest, Asked, AskedTrial, Page, Study, TrialRow, TrialStatus};
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -70,9 +71,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     if arguments.despite_contradiction {
         study.go_on_despite_contradiction()?;
     }
-    let before = study.trials_of(&Page { worker: Some(request.worker.clone()), state: Some(TrialStatus::Leased), ..Page::default() })?;
+    let mut before = study.trials_of(&Page { worker: Some(request.worker.clone()), ..Page::default() })?;
+    // Its time may have run out meanwhile: it lies there all the same.
+    before.retain(|trial| trial.state.is_open() && trial.attempts > 0);
     let asked = match study.ask(&request) {
-        Err(sigmabar_study::Error::Contradicted(contradiction)) => return Ok(place.contradicted(&study, &contradiction, "ask", console)),
+        Err(sigmabar_study::Error::Contradicted(contradiction)) => return Ok(place.contradicted(&study, &contradiction, console)),
         Err(sigmabar_study::Error::PremisesAwaited { .. }) => {
             console.nothing()?;
             return Ok(place.awaits_premises(console));
@@ -101,7 +104,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         Asked::Wait => {
             console.nothing()?;
             console.say("everything of this batch is handed out: tell results, or go on without the rest");
-            console.next(format_args!("sigmabar tell TRIAL VALUE{}   or   sigmabar close-batch{}", place.typed_option(), place.typed()));
+            say_plates_out(arguments, &place, &study, console)?;
+            console.next(telling(&place, &study)?);
         }
         Asked::Finished => {
             console.nothing()?;
@@ -110,6 +114,22 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         }
     }
     Ok(Ending::Done)
+}
+
+/// How the sheet of a plate that lies on the bench is written again, where it does not lie here.
+fn say_plates_out(arguments: &Arguments, place: &WhichStudy, study: &Study, console: &Console) -> Outcome<()> {
+    let Some(plate) = arguments.plate else { return Ok(()) };
+    let leased = study.trials_of(&Page { state: Some(TrialStatus::Leased), ..Page::default() })?;
+    let names: BTreeSet<&str> = leased.iter().filter(|trial| trial.well.is_some()).filter_map(|trial| trial.worker.as_deref()).collect();
+    let files = names.into_iter().map(|name| PathBuf::from(format!("{name}.csv"))).filter(|file| !file.exists());
+    for file in files {
+        console.say(format_args!(
+            "a sheet that is lost is written again by: sigmabar ask{} --plate {plate} -o {}",
+            place.typed(),
+            quoted(&file)
+        ));
+    }
+    Ok(())
 }
 
 /// That whoever asks again says with it that nothing was measured meanwhile and left out: a list that is looked at twice and a program that died of a value ask alike.

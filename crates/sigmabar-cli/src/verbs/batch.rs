@@ -41,12 +41,12 @@ pub(crate) fn close(arguments: &Close, console: &Console) -> Outcome {
         console.next(place.going_on(&study, &status));
         return Ok(Ending::Done);
     }
-    let open = crate::verbs::status::open(&status);
+    let open = status.open();
     let closed = if arguments.force { study.close_batch_unseen() } else { study.close_batch() };
     let said = || console.say(format_args!("the batch is closed, {} missing", counted(open, "setting")));
     if let Err(Error::Contradicted(contradiction)) = &closed {
         said();
-        return Ok(place.contradicted(&study, contradiction, "ask", console));
+        return Ok(place.contradicted(&study, contradiction, console));
     }
     if let Err(Error::PremisesAwaited { .. }) = &closed {
         said();

@@ -9,9 +9,10 @@ use crate::failure::{Ending, Failure};
 use crate::plate::{REPLICATES, RESULT, STANDARD_ERROR, is_blank, remedy};
 use crate::quantity::counted;
 use crate::setting;
+use crate::verbs::status::say_next;
 use crate::which_study::{StudyOption, quoted};
 use sigmabar::Collected;
-use sigmabar_study::{ImportedRow, Parameter, Space, TrialResult};
+use sigmabar_study::{ImportedRow, Parameter, Space, TrialResult, TrialStatus};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -46,14 +47,24 @@ fn pair(text: &str) -> Result<(String, String), &'static str> {
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let place = arguments.study.place()?;
     // Everything is checked before a study is begun.
-    let spec = place.declared()?;
+    let (spec, begun) = place.declared()?;
     let columns = Columns::new(spec.space(), &arguments.map)?;
     if is_study(&arguments.file) {
         let remedy = format!("sigmabar export {} > results.csv, and import that", quoted(&arguments.file));
         return Err(Failure::usage(format!("{} is a study, not a table", arguments.file.display()), remedy));
     }
     let mut reader = Reader::open(&arguments.file)?;
-    let Rows { told: rows, lines, empty } = columns.read(&mut reader)?;
+    let Rows { told: rows, lines, empty, chosen } = columns.read(&mut reader).map_err(|error| match &error {
+        DataError::NoColumn { name, .. } => {
+            Failure::usage(error.to_string(), format!("--map {name}=COLUMN says under which name it stands in the table"))
+        }
+        _ => error.into(),
+    })?;
+    if let Some((line, why)) = chosen.filter(|_| arguments.collected.is_fixed()) {
+        let what = format!("{}, line {line}: {why}", arguments.file.display());
+        let remedy = "import without --collected fixed, or the rows of the first batch alone; where the column means something else, give it another name";
+        return Err(Failure::refused(what, remedy));
+    }
     let corrected = rows.iter().zip(&lines).find(|(row, _)| row.is_corrected && arguments.collected.is_fixed());
     if let Some((_, line)) = corrected {
         let what = format!("{}, line {line}: this result was corrected after it was analysed", arguments.file.display());
@@ -74,6 +85,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         console.say(format_args!("left out, without a result: {}", counted(empty.len(), "row")));
     }
     if arguments.dry_run {
+        match &begun {
+            Some(study) => study.check_import(&rows, arguments.collected)?,
+            None => spec.could_import(&rows, arguments.collected)?,
+        }
         console.say(format_args!("{} can be imported; nothing was written (--dry-run)", counted(rows.len(), "row")));
         console.next(format_args!("the same without --dry-run"));
         return Ok(Ending::Done);
@@ -86,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         let late = counted(status.imported - status.imported_in_time, "row");
         console.warn(format_args!("{late} came after the first batch was planned: kept and shown, but the strategy does not see them"));
     }
-    console.next(format_args!("sigmabar ask{}", place.typed()));
+    say_next(&place, &study, &status, console)?;
     Ok(Ending::Done)
 }
 
@@ -96,12 +111,13 @@ fn is_study(file: &Path) -> bool {
     File::open(file).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && begin == *b"SQLite format 3"
 }
 
-/// Rows of a table with a result and their lines, and the lines of those without.
+/// Rows of a table with a result and their lines, the lines of those without, and the first line whose setting was chosen, or whose result came, after a look at others.
 #[derive(Default)]
 pub(crate) struct Rows {
     pub told: Vec<ImportedRow>,
     pub lines: Vec<u64>,
     pub empty: Vec<u64>,
+    pub chosen: Option<(u64, String)>,
 }
 
 /// Where parameters and results stand in the table.
@@ -137,9 +153,18 @@ impl<'a> Columns<'a> {
     /// Every row.
     pub(crate) fn read(&self, reader: &mut Reader) -> Result<Rows, DataError> {
         let headed = |parameter: &Parameter| reader.names().iter().position(|name| parameter.is_headed(name));
+        let exact: Vec<usize> = self.parameters.iter().filter_map(|(parameter, _)| headed(parameter)).collect();
         let place = |(parameter, name): &(&'a Parameter, String)| {
-            let usual = headed(parameter).filter(|_| *name == parameter.name);
-            Ok((*parameter, usual.map_or_else(|| reader.column(name), Ok)?))
+            if *name != parameter.name {
+                return Ok((*parameter, reader.column(name)?));
+            }
+            // In another case, as people type names, unless that is another parameter's.
+            let title = parameter.title();
+            let found = headed(parameter).map_or_else(
+                || reader.column_in_any_case(name, &exact).or_else(|error| reader.column_in_any_case(&title, &exact).map_err(|_| error)),
+                Ok,
+            );
+            Ok((*parameter, found?))
         };
         let parameters = self.parameters.iter().map(place).collect::<Result<Vec<_>, DataError>>()?;
         let in_use: Vec<usize> = parameters.iter().map(|(_, column)| *column).collect();
@@ -149,7 +174,7 @@ impl<'a> Columns<'a> {
             None => reader.column(RESULT).or_else(|error| reader.column_in_any_case("value", &in_use).map_err(|_| error))?,
         };
         let beside = |name: &str| reader.column_in_any_case(name, &in_use).ok();
-        let (state, reason, mark) = (beside("state"), beside("reason"), beside(CORRECTED.0));
+        let (state, reason, mark, batch) = (beside("state"), beside("reason"), beside(CORRECTED.0), beside("batch"));
         let optional = |mapped: &Option<String>, usual: &str| match mapped {
             Some(name) => reader.column(name).map(Some),
             None => Ok(beside(usual)),
@@ -190,6 +215,16 @@ impl<'a> Columns<'a> {
             for &(parameter, column) in &parameters {
                 let value = setting::value(&cells[column], parameter);
                 values.push(value.ok_or_else(|| wrong(column, "the setting that was measured belongs there"))?);
+            }
+            if rows.chosen.is_none() {
+                let late = state.is_some_and(|column| matches!(&cells[column], Cell::Text(word) if word == TrialStatus::Late.name()));
+                let later = batch
+                    .and_then(|column| if let Cell::Number(batch) = cells[column] { Some(batch) } else { None })
+                    .filter(|batch| *batch > 1.0);
+                let why = later.map(|batch| format!("batch {batch}, whose settings were chosen by looking at earlier results"));
+                rows.chosen = why
+                    .or_else(|| late.then(|| "a result that came late, which others had been looked at before".to_owned()))
+                    .map(|why| (line, why));
             }
             let is_corrected = mark.is_some_and(|column| matches!(&cells[column], Cell::Text(word) if word == CORRECTED.1));
             rows.told.push(ImportedRow { values, result, is_corrected });

@@ -18,7 +18,7 @@ pub(crate) fn read(spec: &StudySpec, from: &Path, sure: bool, console: &Console)
         (earlier(spec, &study, from)?, ("trial", failed.collect()))
     } else {
         let mut reader = Reader::open(from)?;
-        let Rows { told, lines, mut empty } = Columns::new(spec.space(), &[])?.read(&mut reader)?;
+        let Rows { told, lines, mut empty, .. } = Columns::new(spec.space(), &[])?.read(&mut reader)?;
         console.say_decimal_commas(from, reader.has_decimal_commas());
         let failed = told.iter().zip(lines).filter(|(row, _)| matches!(row.result, TrialResult::Failed { .. }));
         empty.extend(failed.map(|(_, line)| line));

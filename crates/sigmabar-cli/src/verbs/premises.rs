@@ -1,7 +1,7 @@
 //! `sigmabar premises`: a few questions about the function, and what they mean for a study file.
 
 use super::pilot;
-use super::status::schedule;
+use super::status::{say_next, schedule};
 use crate::Outcome;
 use crate::args::Global;
 use crate::console::Console;
@@ -209,8 +209,7 @@ fn go_on(file: &Path, begun: Option<Study>, console: &Console) -> Outcome {
     let changed = study.amend(&StudySpec::read(file)?)?;
     console.say(format_args!("amended: {}", changed.join(", ")));
     schedule(study.spec()).iter().for_each(|words| console.say(words));
-    let verb = if study.spec().has_objective() { "run" } else { "ask" };
-    console.next(format_args!("sigmabar {verb} {}", quoted(file)));
+    say_next(&WhichStudy::find(Some(file), None)?, &study, &study.status()?, console)?;
     Ok(Ending::Done)
 }
 
@@ -241,7 +240,7 @@ fn without_premises(text: &str) -> String {
 
 /// The premises in the place of the commented ones that `new` writes, or before the first table.
 fn with_premises(text: &str, premises: &str) -> String {
-    let hints = ["# norm_bound", "# noise", "# kernel", "# What you know for certain"];
+    let hints = ["# norm_bound", "# noise", "# kernel", SAID.failures, "# What you know for certain"];
     let kept = text.lines().filter(|line| !hints.iter().any(|hint| line.starts_with(hint)));
     let (mut written, mut is_placed) = (String::new(), false);
     for line in kept {

@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         console.warn(words);
     }
     if let Some(contradiction) = study.status()?.contradiction {
-        return Ok(place.contradicted(&study, &contradiction, "ask", console));
+        return Ok(place.contradicted(&study, &contradiction, console));
     }
     console.next(format_args!("sigmabar report{}", place.typed()));
     Ok(Ending::Done)

@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
             let study = place.open()?;
             let page = report::study(&study)?;
             write_all(&page, &place.files(), arguments, place.report(), console)?;
-            Ok(page.contradiction().map_or(Ending::Done, |contradiction| place.contradicted(&study, contradiction, "ask", console)))
+            Ok(page.contradiction().map_or(Ending::Done, |contradiction| place.contradicted(&study, contradiction, console)))
         }
     }
 }

@@ -45,7 +45,7 @@ pub struct Arguments {
     /// Go on although the data contradict the premises: nothing is certified any more
     #[arg(long)]
     despite_contradiction: bool,
-    /// Evaluate settings again that failed: after the objective was mended
+    /// Evaluate settings again that failed, those of the newest batch: after the objective was mended
     #[arg(long)]
     retry_failed: bool,
     /// Where to write the page of pictures; STUDY-report.html beside the study unless named
@@ -70,8 +70,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     }
     let (study, begun) = place.open_or_begin_with(global.seed, arguments.command.as_deref())?;
     if arguments.retry_failed {
-        let again = study.retry_failed()?;
-        console.say(format_args!("{} evaluated again", counted(again.len(), "failed setting")));
+        say_retried(&study, &study.retry_failed()?, console)?;
     }
     say_start(&study, begun, console)?;
     let stop = interrupt::listen(console);
@@ -83,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let end = study.run(&options, &mut |event| screen.show(event), &stop);
     screen.finish(&stop);
     if let Err(sigmabar_study::Error::Contradicted(contradiction)) = &end {
-        return Ok(place.contradicted(&study, contradiction, "run", console));
+        return Ok(place.contradicted(&study, contradiction, console));
     }
     if let Err(sigmabar_study::Error::PremisesAwaited { .. }) = &end {
         return Ok(place.awaits_premises(console));
@@ -100,6 +99,25 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         Ok(Err(failure)) if failure.is_interrupted() => Ok(interrupted(&place, console)),
         Ok(ended) => ended,
     }
+}
+
+/// Which failures are evaluated again, and why no others.
+fn say_retried(study: &Study, again: &[u64], console: &Console) -> Outcome<()> {
+    let status = study.status()?;
+    let left = status.count(TrialStatus::Failed);
+    let rest = "what was planned since rests on them";
+    if again.is_empty() && left > 0 {
+        console.say(format_args!(
+            "no failed setting is evaluated again: {} of earlier batches stay, because {rest}",
+            counted(left, "failure")
+        ));
+        return Ok(());
+    }
+    console.say(format_args!("{} of batch {} evaluated again", counted(again.len(), "failed setting"), status.batches));
+    if left > 0 {
+        console.say(format_args!("{} of earlier batches stay: {rest}", counted(left, "failure")));
+    }
+    Ok(())
 }
 
 /// What an interrupt costs whoever wants a certificate, said while they remember it.

@@ -26,11 +26,6 @@ pub struct Arguments {
     batches: bool,
 }
 
-/// Settings of the current batch without a result.
-pub(crate) fn open(status: &Status) -> usize {
-    TrialStatus::ALL.into_iter().filter(|state| state.is_open()).map(|state| status.count(state)).sum()
-}
-
 /// What a batch spends on replicates where nobody knows the noise, for those who see its first settings.
 pub(crate) fn repeats_of(study: &Study, batch: usize, sees_first: impl Fn(u64) -> bool) -> Outcome<Option<String>> {
     if study.spec().problem().unknown_level().is_none() {
@@ -122,7 +117,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         ));
     }
     if let Some(contradiction) = &status.contradiction {
-        return Ok(place.contradicted(&study, contradiction, "ask", console));
+        return Ok(place.contradicted(&study, contradiction, console));
     }
     say_next(&place, &study, &status, console)?;
     Ok(Ending::Done)
@@ -137,21 +132,20 @@ fn reasons(certificate: &Certificate, is_for_people: bool) -> Option<Vec<String>
 
 /// The command that goes on from here.
 pub(crate) fn say_next(place: &WhichStudy, study: &Study, status: &Status, console: &Console) -> Outcome<()> {
-    let has_objective = study.spec().has_objective();
-    let has_only_failures = status.count(TrialStatus::Done) == 0 && status.count(TrialStatus::Failed) > 0;
     let handed_out = status.count(TrialStatus::Leased);
-    if status.is_finished || status.awaits_premises || (open(status) == 0 && !has_objective) || (has_only_failures && has_objective) {
-        console.next(place.going_on(study, status));
-    } else if has_objective {
-        console.next(format_args!("sigmabar run{}", place.typed()));
-    } else if handed_out > 0 && handed_out == open(status) {
+    if handed_out > 0 && handed_out == status.open() && !study.spec().has_objective() && !status.is_finished {
         console.say(format_args!("everything of batch {} is handed out: {} to be told", status.batches, counted(handed_out, "result")));
-        let what = sheet(study)?.unwrap_or("TRIAL VALUE".to_owned());
-        console.next(format_args!("sigmabar tell {what}{}   or   sigmabar close-batch{}", place.typed_option(), place.typed()));
+        console.next(telling(place, study)?);
     } else {
-        console.next(place.asking(study, status));
+        console.next(place.going_on(study, status));
     }
     Ok(())
+}
+
+/// The commands that go on where everything is handed out.
+pub(crate) fn telling(place: &WhichStudy, study: &Study) -> Outcome<String> {
+    let what = sheet(study)?.unwrap_or("TRIAL VALUE".to_owned());
+    Ok(format!("sigmabar tell {what}{}   or   sigmabar close-batch{}", place.typed_option(), place.typed()))
 }
 
 /// The sheet that everything handed out stands on: a plate is told as a whole. By its name where it lies here.

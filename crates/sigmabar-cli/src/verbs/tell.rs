@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::console::Console;
 use crate::data::Reader;
 use crate::failure::{Ending, Failure};
-use crate::plate::{self, Reading};
+use crate::plate::{self, Partial, Reading};
 use crate::quantity::{counted, first_of};
 use crate::verbs::status;
 use crate::which_study::{StudyOption, WhichStudy, quoted};
@@ -91,8 +91,19 @@ fn one(id: u64, arguments: &Arguments, place: &WhichStudy, console: &Console) ->
         [Told::Late] => console.warn(format_args!("trial {id} is written down, but its batch was closed before: it certifies nothing")),
         _ => console.say(format_args!("trial {id} is written down")),
     }
+    say_bare_mean(&study, id, arguments, console);
     next(&study, place, console)?;
     Ok(Ending::Done)
+}
+
+/// That a bare number for a setting of several wells is somebody's word: nobody can see how many wells it is the mean of.
+fn say_bare_mean(study: &Study, id: u64, arguments: &Arguments, console: &Console) {
+    let planned = study.spec().replicates();
+    if planned > 1 && arguments.value.is_some() && arguments.replicates.is_none() && !study.is_of_pilot(id) {
+        console.say(format_args!(
+            "it is taken for the mean of all {planned} replicates, by your word: a sheet, or --std with --replicates, says how many there were"
+        ));
+    }
 }
 
 fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Console) -> Outcome {
@@ -107,11 +118,15 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
     console.say_decimal_commas(path, reading.has_decimal_commas);
     let used = plate::check(&study, path, &reading)?;
     let remarks = reading.notes.len();
-    let reading = if replicates > 1 { reading.averaged() } else { reading };
+    let reading = if replicates > 1 { reading.averaged(replicates) } else { reading };
     let first = reading.rows.first().map(|(id, ..)| *id);
     if first.is_none() && !reading.controls.is_empty() {
         let what = format!("{} has controls, and no trial beside them says on which plate", path.display());
         return Err(Failure::usage(what, "keep the rows of the plate's trials in the table"));
+    }
+    if let Some((line, words)) = plate::half_filled(&study, &reading)?.filter(|_| !arguments.sure && !arguments.replace) {
+        let remedy = "tell the sheet when it is complete, or write failed into the cell of what is lost; --sure tells what is there";
+        return Err(Failure::refused(format!("{}, line {line}: {words}", path.display()), remedy));
     }
     let sheet = reading.filled(used, arguments.note.clone());
     let at = |wells: &[(u64, Option<String>)]| {
@@ -217,12 +232,22 @@ fn say_unused(study: &Study, reading: &Reading, arguments: &Arguments, console: 
 }
 
 fn say_missing(study: &Study, reading: &Reading, (path, place): (&Path, &WhichStudy), console: &Console) -> Outcome<()> {
-    if let Some(first) = reading.partial.first() {
-        let is_claimed = reading.partial.iter().any(|id| !study.is_of_pilot(*id));
+    let has_value =
+        |partial: &&Partial| reading.results.iter().any(|(id, result, _)| *id == partial.id && matches!(result, TrialResult::Value { .. }));
+    let (means, failed): (Vec<&Partial>, Vec<&Partial>) = reading.partial.iter().partition(has_value);
+    if let Some(first) = failed.first() {
+        console.warn(format_args!(
+            "of {} (trial {} first) some wells failed and the others are empty: told as failed",
+            counted(failed.len(), "setting"),
+            first.id
+        ));
+    }
+    if let Some(first) = means.first().map(|partial| partial.id) {
+        let is_claimed = means.iter().any(|partial| !study.is_of_pilot(partial.id));
         let estimate = ", which makes the answer an estimate unless failures = \"unrelated\" was declared";
         console.warn(format_args!(
             "of {} (trial {first} first) only some replicates have a result, and these alone are told{}: should the others come later, {} takes them in",
-            counted(reading.partial.len(), "setting"),
+            counted(means.len(), "setting"),
             if is_claimed { estimate } else { "" },
             correcting(path, place)
         ));
@@ -231,7 +256,9 @@ fn say_missing(study: &Study, reading: &Reading, (path, place): (&Path, &WhichSt
     let is_open = |trial: &&TrialRow| reading.missing.contains(&trial.id) && trial.state.is_open();
     let open: Vec<u64> = trials.iter().filter(is_open).map(|trial| trial.id).collect();
     if !open.is_empty() {
-        console.say(format_args!("{} without a result in the file (trials {}): still open", counted(open.len(), "well"), first_of(&open)));
+        // A trial may be in several wells.
+        let wells = reading.rows.iter().filter(|(id, ..)| open.contains(id)).count();
+        console.say(format_args!("{} without a result in the file (trials {}): still open", counted(wells, "well"), first_of(&open)));
         console.say(format_args!("to go on without: sigmabar close-batch{}", place.typed()));
     }
     Ok(())
@@ -260,10 +287,10 @@ pub(crate) fn next(study: &Study, place: &WhichStudy, console: &Console) -> Outc
     let status = study.status()?;
     study.remember();
     if let Some(contradiction) = &status.contradiction {
-        place.contradicted(study, contradiction, "ask", console);
+        place.contradicted(study, contradiction, console);
         return Ok(());
     }
-    let (open, handed_out) = (status::open(&status), status.count(TrialStatus::Leased));
+    let (open, handed_out) = (status.open(), status.count(TrialStatus::Leased));
     if open > handed_out {
         console.say(format_args!("{} of batch {} still open", counted(open, "setting"), status.batches));
     }

@@ -4,8 +4,8 @@ use super::matching::plain;
 use super::{CONTROL, NOTES, RESULT, STANDARD_ERROR};
 use crate::data::{Cell, DataError, NUMERAL, Reader, is_numeral};
 use crate::setting;
-use sigmabar_study::{FilledSheet, Parameter, TrialResult, Value, Well, Wells, mean_of, scatter};
-use std::collections::{BTreeMap, HashMap};
+use sigmabar_study::{FilledSheet, Parameter, Study, TrialResult, Value, Well, Wells, mean_of, scatter};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What a table of results says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,8 +14,8 @@ pub struct Reading {
     pub results: Vec<(u64, TrialResult, u64)>,
     /// Trials whose result is empty.
     pub missing: Vec<u64>,
-    /// Trials of which some replicate has a result and another is empty.
-    pub partial: Vec<u64>,
+    /// Trials of which some replicate has a result and another is empty or not there.
+    pub partial: Vec<Partial>,
     /// What was remarked about trials.
     pub notes: Vec<(u64, String)>,
     /// What controls came to, by their wells.
@@ -28,6 +28,19 @@ pub struct Reading {
     pub rows: Vec<(u64, u64, Vec<Cell>)>,
     /// Whether commas were read as decimal points.
     pub has_decimal_commas: bool,
+}
+
+/// A trial of whose wells some are filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Partial {
+    /// The trial.
+    pub id: u64,
+    /// The line of the first that is filled in.
+    pub line: u64,
+    /// How many wells are filled in, and how many there are.
+    pub filled: (usize, usize),
+    /// The names of wells that are empty, as far as they stand in the table.
+    pub empty: Vec<String>,
 }
 
 /// What people write where there is no result.
@@ -77,6 +90,9 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], 
         let wrong = |column: usize, remedy: &str| reader.wrong_cell(line, column, &cells[column], remedy);
         if matches!(&cells[trial], Cell::Text(word) if word.eq_ignore_ascii_case(CONTROL)) {
             match (&cells[result], well) {
+                (Cell::Number(_), None) => {
+                    return Err(wrong(trial, "a control is kept by its well: give the table a column well, or take the row out"));
+                }
                 (Cell::Number(value), Some(well)) if value.is_finite() => reading.controls.push((cells[well].to_string(), *value)),
                 (cell, _) if is_blank(cell) || matches!(cell, Cell::Text(text) if text.to_lowercase().starts_with("fail")) => {}
                 (cell, _) => return Err(wrong(result, remedy(cell))),
@@ -151,9 +167,22 @@ impl Reading {
         FilledSheet { results, notes: self.notes.clone(), used, wells: self.wells.clone(), correction }
     }
 
-    /// The means of replicates, with their number and the standard error that the scatter of all replicates of the sheet gives them.
+    /// The trial that is told by some of its wells while others are empty, if there is one among those that are asked about; with the line, and in words. A batch that is complete is
+    /// analysed at once, and a reading that comes after that is a correction.
+    pub fn half_filled(&self, is_asked: impl Fn(u64) -> bool) -> Option<(u64, String)> {
+        let mut asked = self.partial.iter().filter(|partial| is_asked(partial.id));
+        let Partial { id, line, filled: (filled, planned), empty } = asked.next()?;
+        let empty = match &empty[..] {
+            [] => "the others are not in the table".to_owned(),
+            names => format!("{} {} empty", names.join(", "), if names.len() == 1 { "is" } else { "are" }),
+        };
+        let more = Some(asked.count()).filter(|more| *more > 0).map_or_else(String::new, |more| format!(" (and {more} more like it)"));
+        Some((*line, format!("trial {id} has a result in {filled} of its {planned} wells, and {empty}{more}; nothing was written down")))
+    }
+
+    /// The means of replicates, of which so many are planned, with their number and the standard error that the scatter of all replicates of the sheet gives them.
     #[must_use]
-    pub fn averaged(mut self) -> Self {
+    pub fn averaged(mut self, planned: usize) -> Self {
         let mut groups: BTreeMap<u64, Vec<(TrialResult, u64)>> = BTreeMap::new();
         for (id, result, line) in std::mem::take(&mut self.results) {
             groups.entry(id).or_default().push((result, line));
@@ -170,8 +199,11 @@ impl Reading {
                 let each: Vec<String> = self.wells[&id].iter().map(well_words).collect();
                 self.notes.push((id, format!("replicates {}", each.join(", "))));
             }
-            if self.missing.contains(&id) {
-                self.partial.push(id);
+            if group.len() < planned {
+                let is_empty = |line: u64| !group.iter().any(|(_, told)| *told == line);
+                let empty = self.rows.iter().filter(|(row, line, _)| *row == id && is_empty(*line)).map(|(_, line, _)| self.well_at(*line));
+                let empty = empty.filter(|name| !name.is_empty()).collect();
+                self.partial.push(Partial { id, line: group[0].1, filled: (group.len(), planned), empty });
             }
             let (first, line) = group.swap_remove(0);
             let result = if group.is_empty() { first } else { mean_of(&self.wells[&id], level).unwrap_or(first) };
@@ -179,13 +211,24 @@ impl Reading {
             self.results.push((id, result, line));
         }
         self.missing.dedup();
-        self.partial.dedup();
         // A trial has one note, and several wells.
         let mut notes: BTreeMap<u64, Vec<String>> = BTreeMap::new();
         self.notes.drain(..).for_each(|(id, note)| notes.entry(id).or_default().push(note));
         self.notes = notes.into_iter().map(|(id, all)| (id, all.join("; "))).collect();
         self
     }
+}
+
+/// A trial that is about to be told for the first time by some of its wells while others are empty ([`Reading::half_filled`]). Those of a pilot may be told as one likes.
+///
+/// # Errors
+/// [`sigmabar_study::Error::Store`].
+pub fn half_filled(study: &Study, reading: &Reading) -> sigmabar_study::Result<Option<(u64, String)>> {
+    if reading.partial.is_empty() {
+        return Ok(None);
+    }
+    let open: HashSet<u64> = study.trials()?.iter().filter(|trial| trial.state.is_open()).map(|trial| trial.id).collect();
+    Ok(reading.half_filled(|id| open.contains(&id) && !study.is_of_pilot(id)))
 }
 
 /// What one well came to.
@@ -229,13 +272,22 @@ mod tests {
     fn replicates_are_averaged_and_controls_kept_apart() {
         let text = "well,trial,result\nA1,0,1\nA2,0,3\nA3,control,9.5\nA4,1,failed\nA5,1,4\nA6,2,\nB1,2,7\nB2,3,\nB3,3,\nB4,Control,\n";
         let reader = || Reader::csv("plate.csv".into(), Box::new(Cursor::new(text.as_bytes().to_vec()))).unwrap();
-        let reading = read(reader(), None, &[], 2).unwrap().averaged();
+        let reading = read(reader(), None, &[], 2).unwrap().averaged(2);
         let value = |value: f64| TrialResult::Value { value, standard_error: None, replicates: None };
         // The scatter of the only pair is √2, that of a mean of two 1.
         let mean = TrialResult::Value { value: 2.0, standard_error: Some(1.0), replicates: Some(2) };
         assert_eq!(reading.results, [(0, mean, 2), (1, value(4.0), 5), (2, value(7.0), 8)]);
         let notes = [(0, "replicates A1 1, A2 3".to_owned()), (1, "replicates A4 failed, A5 4".to_owned())];
-        assert_eq!((reading.notes, reading.partial), (notes.to_vec(), vec![2]));
+        let half = Partial { id: 2, line: 8, filled: (1, 2), empty: vec!["A6".to_owned()] };
+        assert_eq!((&reading.notes[..], &reading.partial[..]), (&notes[..], &[half][..]));
+        let (line, said) = reading.half_filled(|_| true).unwrap();
+        assert_eq!((line, said.as_str()), (8, "trial 2 has a result in 1 of its 2 wells, and A6 is empty; nothing was written down"));
+        assert_eq!(reading.half_filled(|id| id != 2), None);
+        // A row that somebody deleted is a well that is missing.
+        let deleted = text.replace("A2,0,3\n", "");
+        let deleted = Reader::csv("plate.csv".into(), Box::new(Cursor::new(deleted.into_bytes()))).unwrap();
+        let (_, said) = read(deleted, None, &[], 2).unwrap().averaged(2).half_filled(|id| id == 0).unwrap();
+        assert_eq!(said, "trial 0 has a result in 1 of its 2 wells, and the others are not in the table; nothing was written down");
         assert_eq!((reading.missing, reading.controls), (vec![3], vec![("A3".to_owned(), 9.5)]));
         assert!(read(reader(), None, &[], 1).unwrap_err().to_string().contains("no other line may have the same trial"));
     }
@@ -258,5 +310,6 @@ mod tests {
         assert!(said("trial,result\n1,1\n1,2\n").contains("line 3, column \"trial\": 1"));
         assert!(said("trial,reslt\n1,1\n").contains("did you mean \"reslt\"") || said("trial,reslt\n1,1\n").contains("reslt"));
         assert!(said("trial,result,std\n1,1,-2\n").contains("column \"std\""));
+        assert!(said("trial,result\n1,1\ncontrol,12.14\n").contains("give the table a column well"));
     }
 }

@@ -5,6 +5,7 @@ use super::page::Page;
 use super::parameter::{called_words, has_labels, value_words};
 use super::study::Content;
 use super::study_model::StudyModel;
+use crate::advice::measuring;
 use crate::plot::{Cell, Rival, Table, number};
 use sigmabar::Points;
 use sigmabar_study::{Advice, BestObserved, TrialRow};
@@ -24,7 +25,7 @@ impl Content<'_> {
                 page.verbatim(&format!("sigmabar export {file} -o results.csv"));
             } else {
                 page.paragraph("To go on without a promise:");
-                page.verbatim(&format!("sigmabar ask {file} --despite-contradiction"));
+                page.verbatim(&measuring(self.study, &self.status, &format!(" {file}")));
             }
             return Ok(());
         }
@@ -52,10 +53,8 @@ impl Content<'_> {
         }
         page.verbatim(&if self.status.is_finished {
             format!("sigmabar recommend {file}")
-        } else if self.study.spec().has_objective() {
-            format!("sigmabar run {file}")
         } else {
-            format!("sigmabar ask {file}")
+            measuring(self.study, &self.status, &format!(" {file}"))
         });
         let rivals = self.next_best(advice, &model)?;
         if !rivals.rows().is_empty() {

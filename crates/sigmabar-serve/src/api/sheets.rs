@@ -143,7 +143,11 @@ async fn tell(desk: &Arc<Desk>, body: ImportBody, beside: Option<u64>, query: Im
     }
     let sheet = read.filled(used, None);
     if !query.sure {
-        let asked = sheet.clone();
+        let (half, asked) = (read.clone(), sheet.clone());
+        if let Some((line, words)) = desk.read(move |study| plate::half_filled(study, &half)).await? {
+            let remedy = "send it when it is complete, or with failed where a well is lost; sure=true tells what is there";
+            return Err(Refusal::conflict("mistyped", format!("line {line}: {words}: {remedy}")));
+        }
         desk.read(move |study| Ok(study.refuse_mistyped_sheet(&asked))).await?.map_err(|error| at_line(&error, &read))?;
     }
     let (controls, told) = (read.controls, !sheet.results.is_empty());
@@ -216,7 +220,7 @@ fn difference(study: &Study, body: ImportBody) -> Outcome<(Reading, Used, Vec<Ch
         other => wrong(&other),
     })?;
     let is_replicated = study.spec().replicates() > 1;
-    let reading = if is_replicated { reading.averaged() } else { reading };
+    let reading = if is_replicated { reading.averaged(study.spec().replicates()) } else { reading };
     let trials: HashMap<u64, TrialRow> = study.trials()?.into_iter().map(|row| (row.id, row)).collect();
     let standing = study.wells()?;
     let is_same =
