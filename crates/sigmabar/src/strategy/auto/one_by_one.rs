@@ -195,7 +195,7 @@ mod tests {
         assert!(log_improvement(-40.0) > log_improvement(-41.0));
     }
 
-    /// With the first six points alone on one hill, the other was not looked at in a third of the runs on a wavy plane.
+    /// On a wavy plane 6 of 18 runs stayed on the first hill after six points, and 4 after ten: a little help, no cure.
     #[test]
     fn ten_points_are_spread_before_the_first_choice() {
         let problem = |budget: usize| Problem::new(Domain::Box(BoxDomain::unit(1).unwrap()), budget).unwrap();
