@@ -2,6 +2,7 @@
 
 use super::additive::with_single_columns;
 use super::inducing_method::{InducingMethod, sample};
+use super::quasi_newton::Ascent;
 use super::search::{Found, Search};
 use crate::error::{Error, Result, at_least_one, positive};
 use crate::kernel::Kernel;
@@ -238,10 +239,8 @@ fn exact_stage(observations: &Observations, learning: &Learning) -> Result<Found
     let mut evaluations = 0;
     for (template, kernel) in learning.templates.iter().enumerate() {
         let search = Search::new(kernel, observations, learning);
-        let climbed = search.best_start(&few).and_then(|start| {
-            let ascent = search.climb_exact(&more, &start.point, TEMPLATE_STEPS)?;
-            let evaluations = start.evaluations + ascent.evaluations;
-            let mut found = (ascent.value, Found { template, kernel: kernel.clone(), theta: ascent.point, evaluations });
+        let climbed = search.climb_starts(&few, &more, TEMPLATE_STEPS).and_then(|Ascent { point: theta, value, evaluations }| {
+            let mut found = (value, Found { template, kernel: kernel.clone(), theta, evaluations });
             if learning.additive {
                 add_single_columns(&mut found, (&few, &more), observations, learning)?;
             }
@@ -273,7 +272,7 @@ fn add_single_columns(
     let start: Vec<f64> = kernel.log_parameters().into_iter().chain(rest.iter().copied()).collect();
     let search = Search::new(&kernel, all, learning);
     // From what the kernel of all columns has found, and from nothing: each has its own hills.
-    let afresh = search.best_start(few).and_then(|start| search.climb_exact(more, &start.point, TEMPLATE_STEPS));
+    let afresh = search.climb_starts(few, more, TEMPLATE_STEPS);
     let Ok(warm) = search.climb_exact(more, &start, TEMPLATE_STEPS) else { return Ok(()) };
     let ascent = afresh.ok().filter(|afresh| afresh.value > warm.value).unwrap_or(warm);
     found.evaluations += ascent.evaluations;

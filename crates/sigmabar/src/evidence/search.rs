@@ -60,8 +60,8 @@ impl<'a> Search<'a> {
         Effort { steps, tolerance: self.learning.tolerance * 0.1 }
     }
 
-    /// The best of all starts after a few steps on a few points.
-    pub(super) fn best_start(&self, few: &Observations) -> Result<Ascent> {
+    /// The best of all starts after a few steps on a few points, and what lies beyond a valley of the evidence from there, if anything does: both climb on with more points.
+    pub(super) fn climb_starts(&self, few: &Observations, more: &Observations, steps: usize) -> Result<Ascent> {
         let mut own = self.template.log_parameters();
         own.push(self.learning.ridge.ln());
         let mut best: Result<Ascent> = Err(Error::Empty { what: "the list of starts" });
@@ -70,25 +70,25 @@ impl<'a> Search<'a> {
             start.extend(self.learning.mean.then_some(0.0));
             let ascent = self.climb_exact(few, &start, SCREENING_STEPS);
             evaluations += ascent.as_ref().map_or(1, |a| a.evaluations);
-            best = match (best, ascent) {
-                (Ok(best), Ok(new)) if new.value > best.value => Ok(new),
-                (Ok(best), _) => Ok(best),
-                (Err(_), new) => new,
-            };
+            best = better(best, ascent);
         }
-        let best = self.or_shorter(best?, few)?;
-        Ok(Ascent { evaluations: evaluations + best.evaluations, ..best })
+        let best = best?;
+        let places = self.space.short(&best.point);
+        let mut climbed = self.climb_exact(more, &best.point, steps);
+        if let Some(shorter) = self.shorter(few, &places, best.value)? {
+            evaluations += shorter.evaluations;
+            climbed = better(climbed, self.climb_exact(more, &shorter.point, steps));
+        }
+        climbed.map(|ascent| Ascent { evaluations: evaluations + places.len() + ascent.evaluations, ..ascent })
     }
 
-    /// What was found, or what lies beyond a valley of the evidence: from every long length-scale a function that turns many times looks like noise, and no slope leads to it.
-    fn or_shorter(&self, found: Ascent, few: &Observations) -> Result<Ascent> {
-        let places = self.space.short(&found.point);
+    /// The best of these places, a little climbed, if it is better than what was found as it stands. From every long length-scale a function that turns many times looks like
+    /// noise, and no slope leads to it.
+    fn shorter(&self, few: &Observations, places: &[Vec<f64>], found: f64) -> Result<Option<Ascent>> {
         let values = in_tasks(places.len(), |place| self.value(few, &places[place]).unwrap_or(f64::NEG_INFINITY));
         let best = (0..places.len()).max_by(|a, b| values[*a].total_cmp(&values[*b]));
-        let bar = found.value + CROSSED / few.len() as f64;
-        let Some(best) = best.filter(|&best| values[best] > bar) else { return Ok(Ascent { evaluations: places.len(), ..found }) };
-        let ascent = self.climb_exact(few, &places[best], SCREENING_STEPS)?;
-        Ok(Ascent { evaluations: places.len() + ascent.evaluations, ..ascent })
+        let best = best.filter(|&best| values[best] > found + CROSSED / few.len() as f64);
+        best.map(|best| self.climb_exact(few, &places[best], SCREENING_STEPS)).transpose()
     }
 
     /// What [`Self::climb_exact`] climbs.
@@ -202,6 +202,14 @@ impl<'a> Search<'a> {
         slope.extend(self.learning.mean.then_some(mean * self.observations.prior().unit()));
         slope.iter_mut().for_each(|s| *s /= n);
         (value / n, slope)
+    }
+}
+
+fn better(best: Result<Ascent>, new: Result<Ascent>) -> Result<Ascent> {
+    match (best, new) {
+        (Ok(best), Ok(new)) if new.value > best.value => Ok(new),
+        (Ok(best), _) => Ok(best),
+        (Err(_), new) => new,
     }
 }
 
