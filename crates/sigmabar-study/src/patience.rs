@@ -4,7 +4,7 @@ use crate::{Result, TrialResult};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// So many failures one after the other are enough, where nothing was ever measured or the whole batch failed.
-const FAILURES: usize = 5;
+pub(crate) const FAILURES: usize = 5;
 
 /// Whether to go on: an objective that only fails is wrong, and one of which a whole batch fails is out of order; trying on would waste every trial.
 pub(crate) struct Patience {

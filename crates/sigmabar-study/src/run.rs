@@ -1,7 +1,7 @@
 //! Running a study to its end: many evaluations at a time, each event told, stoppable at any moment.
 
 use crate::objective::{Attempt, Evaluator, Watch};
-use crate::patience::{Patience, Verdict};
+use crate::patience::{FAILURES, Patience, Verdict};
 use crate::study::WorkerName;
 use crate::{AskRequest, Asked, AskedTrial, Error, Page, Result, Study, StudySpec, Told, TrialResult, TrialStatus};
 use sigmabar::linalg::Interrupt;
@@ -170,13 +170,13 @@ impl Study {
         Ok(end)
     }
 
-    /// Whether every trial of a batch, counted from 0, was told as failed.
+    /// Whether every trial of a batch, counted from 0, was told as failed, and they are not a few: where settings are chosen one by one, a failure is no outage.
     ///
     /// # Errors
     /// [`Error::Store`].
     pub fn has_failed(&self, batch: usize) -> Result<bool> {
         let trials = self.trials_of(&Page { batch: Some(batch), ..Page::default() })?;
-        Ok(trials.iter().all(|trial| trial.state == TrialStatus::Failed))
+        Ok(trials.len() >= FAILURES && trials.iter().all(|trial| trial.state == TrialStatus::Failed))
     }
 
     /// The end of a run is an error where nothing was ever measured, in this run or before it, and where a whole batch failed.

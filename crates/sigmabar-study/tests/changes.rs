@@ -90,14 +90,30 @@ fn an_outage_ends_the_run_and_its_batches_are_tried_again() {
     // Whoever goes on all the same gets the next one.
     assert!(matches!(run(None).unwrap_err(), Error::BatchFailed { batch: 3, .. }));
     std::fs::remove_file(&down).unwrap();
+    // A run that ends with a batch may have begun the next, and given it back.
+    study.release(ask(&study, "late", 1)[0].id, "late").unwrap();
     assert_eq!(
         study.retry_failed().unwrap(),
         (6..12).collect::<Vec<u64>>(),
         "the third was planned from nothing new, and is planned again"
     );
+    let events = study.events_after(0).unwrap();
+    let details = events.iter().filter(|event| event.kind == EventKind::Retried).filter_map(|event| event.detail.as_deref());
+    assert_eq!(details.filter(|detail| detail.contains("reason")).count(), 6, "why the third failed stays in the book");
     run(None).unwrap();
     let status = study.status().unwrap();
     assert_eq!((status.count(TrialStatus::Done), status.count(TrialStatus::Failed)), (24, 0));
+}
+
+/// Where settings are chosen one by one, a failure is a hidden constraint as often as an outage: the run goes on.
+#[test]
+fn failures_one_by_one_are_no_outage() {
+    let file =
+        "budget = 20\nstrategy = \"ei\"\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\ncommand = \"sh value.sh {x}\"\n";
+    let (directory, study) = begun(&spec(file));
+    std::fs::write(directory.path().join("value.sh"), "[ -e once ] && exit 9\ntouch once\necho $1\n").unwrap();
+    study.run(&RunOptions::default(), &mut |_| {}, &sigmabar::linalg::Interrupt::default()).unwrap();
+    assert_eq!(study.status().unwrap().count(TrialStatus::Failed), 19);
 }
 
 /// A batch that was planned from nothing and waits is not a beginning: the one before it is tried again.

@@ -185,6 +185,8 @@ fn a_plate_in_another_unit_is_asked_about_and_progress_is_not() {
     assert!(found("better", "maximize", &|_| 60.0).is_empty());
     assert!(found("falls", "minimize", &|i| 1e-4 * (1.0 + i as f64)).is_empty());
     assert!(found("bad", "maximize", &|i| 1.0 + 0.3 * i as f64).is_empty());
+    // Nothing came of any of them.
+    assert!(found("floor", "maximize", &|_| 0.0).is_empty());
 }
 
 /// Nobody sees of how many wells a bare number is the mean: that it is of all of them is somebody's word.

@@ -146,6 +146,10 @@ impl Reading {
         self.results.iter().find(|(told, ..)| *told == id).map(|(.., line)| *line)
     }
 
+    fn has_wells(&self) -> bool {
+        self.columns.iter().any(|name| name.eq_ignore_ascii_case("well"))
+    }
+
     /// The well in a line, as the plate calls it; empty where there is no such column.
     fn well_at(&self, line: u64) -> String {
         let column = self.columns.iter().position(|name| name.eq_ignore_ascii_case("well"));
@@ -183,6 +187,11 @@ impl Reading {
     /// The means of replicates, of which so many are planned, with their number and the standard error that the scatter of all replicates of the sheet gives them.
     #[must_use]
     pub fn averaged(mut self, planned: usize) -> Self {
+        let of_trial = |id: u64| self.rows.iter().filter(|(row, ..)| *row == id).count();
+        if !self.has_wells() && self.results.iter().all(|(id, ..)| of_trial(*id) == 1) {
+            // A list has a setting in one row: what stands there is the mean of all its wells.
+            return self;
+        }
         let mut groups: BTreeMap<u64, Vec<(TrialResult, u64)>> = BTreeMap::new();
         for (id, result, line) in std::mem::take(&mut self.results) {
             groups.entry(id).or_default().push((result, line));
@@ -289,6 +298,10 @@ mod tests {
         let (_, said) = read(deleted, None, &[], 2).unwrap().averaged(2).half_filled(|id| id == 0).unwrap();
         assert_eq!(said, "trial 0 has a result in 1 of its 2 wells, and the others are not in the table; nothing was written down");
         assert_eq!((reading.missing, reading.controls), (vec![3], vec![("A3".to_owned(), 9.5)]));
+        // A list has one row a setting: its means are somebody's word.
+        let list = Reader::csv("list.csv".into(), Box::new(Cursor::new(b"trial,x,result\n0,1,5\n1,2,\n2,3,7\n".to_vec()))).unwrap();
+        let list = read(list, None, &[], 2).unwrap().averaged(2);
+        assert_eq!((list.half_filled(|_| true), list.results), (None, vec![(0, value(5.0), 2), (2, value(7.0), 4)]));
         assert!(read(reader(), None, &[], 1).unwrap_err().to_string().contains("no other line may have the same trial"));
     }
 

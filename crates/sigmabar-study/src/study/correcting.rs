@@ -140,10 +140,14 @@ impl Study {
     /// [`Error::Store`].
     pub fn retry_failed(&self) -> Result<Vec<u64>> {
         self.store().write(|transaction| {
-            // Numbers of trials are given anew with another plan: nothing that somebody may still measure is taken back.
-            let begun = "SELECT coalesce(max(batch), -1) FROM sb_trials \
-                         WHERE study = ?1 AND (value IS NOT NULL OR state = 'leased' OR (batch > 0 AND attempts > 0 AND state <> 'failed'))";
-            let begun: i64 = transaction.query_row(begun, [self.key], |row| row.get(0))?;
+            // Numbers of trials are given anew with another plan: nothing that somebody may still measure is taken back. What was given back last is with nobody: a run that
+            // ends with a batch may have begun the next.
+            let last = "(SELECT kind FROM sb_events WHERE study = ?1 AND trial = id ORDER BY event DESC LIMIT 1)";
+            let begun = format!(
+                "SELECT coalesce(max(batch), -1) FROM sb_trials WHERE study = ?1 AND (value IS NOT NULL OR state = 'leased' \
+                 OR (batch > 0 AND attempts > 0 AND state <> 'failed' AND NOT (state = 'queued' AND {last} IS 'given back')))"
+            );
+            let begun: i64 = transaction.query_row(&begun, [self.key], |row| row.get(0))?;
             let first = "SELECT min(batch) FROM sb_trials WHERE study = ?1 AND batch > ?2 AND state = 'failed'";
             let first: Option<i64> = transaction.query_row(first, params![self.key, begun], |row| row.get(0))?;
             let batch = first.unwrap_or(begun);
@@ -160,6 +164,11 @@ impl Study {
                     self.write_wells(transaction, id, &[])?;
                 }
             }
+            // Why those failed that are planned again stays in the book.
+            let gone = "INSERT INTO sb_events (study, at, kind, trial, detail) \
+                        SELECT study, ?3, ?4, id, json_object('settings', json(settings), 'reason', reason, 'note', note) FROM sb_trials \
+                        WHERE study = ?1 AND batch > ?2 AND state = 'failed'";
+            transaction.execute(gone, params![self.key, batch, now(), EventKind::Retried])?;
             transaction.execute("DELETE FROM sb_trials WHERE study = ?1 AND batch > ?2", params![self.key, batch])?;
             transaction.execute("DELETE FROM sb_batches WHERE study = ?1 AND batch > ?2", params![self.key, batch])?;
             let again =

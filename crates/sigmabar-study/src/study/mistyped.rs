@@ -225,14 +225,18 @@ fn together(coming: &[&TrialRow], standing: &[&TrialRow], is_worse: impl Fn(f64,
         values
     };
     let (new, old) = (sorted(coming), sorted(standing));
-    if new.len() < MANY || old.len() < OTHERS {
+    // Several wells of one setting lie close together by themselves.
+    let settings = |rows: &[&TrialRow]| rows.iter().map(|row| row.id).collect::<HashSet<_>>().len();
+    if settings(coming) < MANY || settings(standing) < OTHERS {
         return None;
     }
     let (quarter, middle) = ((new.len() - 1) / 4, new[new.len() / 2]);
     let (low, high) = (new[quarter], new[new.len() - 1 - quarter]);
     let (least, largest) = (old[0], old[old.len() - 1]);
     let distance = (low - largest).max(least - high);
-    let range = if is_worse(middle, old[old.len() / 2]) { (largest - least).min(high - low) } else { largest - least };
+    // Equal ones are at a floor.
+    let is_close = high > low && is_worse(middle, old[old.len() / 2]);
+    let range = if is_close { (largest - least).min(high - low) } else { largest - least };
     (distance > 0.0 && largest > least && distance > FAR * range).then(|| Mistyped::Together {
         row: coming[0].clone(),
         count: new.len(),

@@ -75,7 +75,7 @@ impl<'a> Search<'a> {
         let best = best?;
         let places = self.space.short(&best.point);
         let mut climbed = self.climb_exact(more, &best.point, steps);
-        if let Some(shorter) = self.shorter(few, &places, best.value)? {
+        if let Some(shorter) = self.shorter(few, &places, best.value) {
             evaluations += shorter.evaluations;
             climbed = better(climbed, self.climb_exact(more, &shorter.point, steps));
         }
@@ -84,11 +84,12 @@ impl<'a> Search<'a> {
 
     /// The best of these places, a little climbed, if it is better than what was found as it stands. From every long length-scale a function that turns many times looks like
     /// noise, and no slope leads to it.
-    fn shorter(&self, few: &Observations, places: &[Vec<f64>], found: f64) -> Result<Option<Ascent>> {
-        let values = in_tasks(places.len(), |place| self.value(few, &places[place]).unwrap_or(f64::NEG_INFINITY));
-        let best = (0..places.len()).max_by(|a, b| values[*a].total_cmp(&values[*b]));
-        let best = best.filter(|&best| values[best] > found + CROSSED / few.len() as f64);
-        best.map(|best| self.climb_exact(few, &places[best], SCREENING_STEPS)).transpose()
+    fn shorter(&self, few: &Observations, places: &[Vec<f64>], found: f64) -> Option<Ascent> {
+        let value = |place: usize| self.value(few, &places[place]).ok().filter(|value| value.is_finite()).unwrap_or(f64::NEG_INFINITY);
+        let values = in_tasks(places.len(), value);
+        let best = (0..places.len()).max_by(|a, b| values[*a].total_cmp(&values[*b]))?;
+        let is_better = values[best] > found + CROSSED / few.len() as f64;
+        if is_better { self.climb_exact(few, &places[best], SCREENING_STEPS).ok() } else { None }
     }
 
     /// What [`Self::climb_exact`] climbs.
