@@ -1,21 +1,7 @@
 //! What somebody meets who follows the commands that each command suggests.
 
-use crate::support;
+use crate::support::ends;
 use std::fs;
-use std::path::Path;
-use std::process::Command;
-
-fn ends(directory: &Path, arguments: &[&str], code: i32) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sigmabar"));
-    command.args(arguments).current_dir(directory).env("SIGMABAR_NUM_THREADS", "1").env("NO_COLOR", "1");
-    let output = command.output().unwrap();
-    let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {words}");
-    if code != 0 {
-        support::options_exist(arguments[0], &words);
-    }
-    words
-}
 
 fn with(study: &str) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();

@@ -1,27 +1,14 @@
 //! Replicates on plates: what each well came to is asked about, corrected and shown by itself.
 
-use crate::support;
+use crate::support::ends;
 use sigmabar::Origin;
 use sigmabar_cli::report;
 use sigmabar_study::{EventKind, Study, TrialRow};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 const STUDY: &str = "response = \"yield / %\"\nplate = 24\nplates = 2\nreplicates = 2\ncontrols = 2\nfailures = \"unrelated\"\nprior_mean = 40.0\nunit = 25.0\nnorm_bound = 3.0\n\
                      noise = { about = 0.07 }\nkernel = { name = \"matern\", nu = 2.5, lengthscale = 0.4 }\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\ndigits = 2\n";
-
-fn ends(directory: &Path, arguments: &[&str], code: i32) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sigmabar"));
-    command.args(arguments).current_dir(directory).env("SIGMABAR_NUM_THREADS", "1").env("NO_COLOR", "1");
-    let output = command.output().unwrap();
-    let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {words}");
-    if code != 0 {
-        support::options_exist(arguments[0], &words);
-    }
-    words
-}
 
 /// A trial, its value, the standard error and the number of its replicates.
 type Stands = (u64, Option<f64>, Option<f64>, Option<u32>);

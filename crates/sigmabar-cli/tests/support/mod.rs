@@ -1,6 +1,7 @@
 //! What several tests of the command look at.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::process::Command;
 use std::sync::{LazyLock, Mutex};
 
@@ -25,4 +26,17 @@ pub fn options_exist(verb: &str, words: &str) {
         let has = |verb: &&str| help(verb).split(|c: char| !is_word(c)).any(|word| word == option);
         assert!(has(&verb) || verbs.iter().any(has), "{verb} has no {option}: {words}");
     }
+}
+
+/// Runs the command in a directory; what it says, after it has ended with this code. Options that a refusal names exist.
+pub fn ends(directory: &Path, arguments: &[&str], code: i32) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+    command.args(arguments).current_dir(directory).env("SIGMABAR_NUM_THREADS", "1").env("NO_COLOR", "1");
+    let output = command.output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {words}");
+    if code != 0 {
+        options_exist(arguments[0], &words);
+    }
+    words
 }
