@@ -278,6 +278,7 @@ fn a_withdrawn_result_is_a_loss() {
     assert_eq!(study.withdraw(4, "that one too").unwrap(), Corrected::AfterAnalysis);
 }
 
+const PREMISES: &str = "norm_bound = 2\nnoise = { gaussian = 0.1 }\nkernel = { name = \"matern\", lengthscale = 0.3 }\n";
 const LINE: &str = "norm_bound = 2\nnoise = { gaussian = 0.1 }\nkernel = { name = \"matern\", lengthscale = 0.3 }\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
 
 #[test]
@@ -344,6 +345,39 @@ fn a_study_that_promises_nothing_goes_on_for_as_long_as_one_likes() {
     assert_eq!(study.ask(&AskRequest::new("w", 1)).unwrap(), Asked::Finished);
     let lengths: Vec<usize> = study.batches().unwrap().iter().map(|row| row.report.planned).collect();
     assert_eq!((lengths.iter().sum::<usize>(), lengths.len(), &lengths[..2]), (14, 4, &[4, 4][..]));
+}
+
+/// Beside constraints and ends a setting goes to the nearest rounded one that is allowed; where none is near it keeps its digits. The model has what was measured.
+#[test]
+fn digits_are_kept_beside_constraints() {
+    let line = |name: &str, low: f64| format!("[parameters.{name}]\ntype = \"float\"\nlow = {low}\nhigh = 1\ndigits = 1\n");
+    let file =
+        |constraints: &str, low: f64| format!("budget = 60\nbatches = 2\n{constraints}\n{PREMISES}{}{}", line("a", low), line("b", 0.0));
+    let lengths = |text: &str| {
+        let (_directory, study) = begun(&spec(text));
+        let mut shown = Vec::new();
+        while let Asked::Trials(trials) = study.ask(&AskRequest::new("w", usize::MAX)).unwrap() {
+            for trial in trials {
+                shown.extend(trial.values.iter().map(|(_, value)| value.to_string().len()));
+                study.tell(trial.id, truth(&trial)).unwrap();
+            }
+        }
+        let strategy = study.strategy().unwrap();
+        for (trial, row) in strategy.ledger().trials().iter().zip(study.trials().unwrap()) {
+            assert_eq!(trial.point, study.spec().space().point(&row.values).unwrap(), "the model has the point that was measured");
+        }
+        let advice = study.recommend().unwrap().unwrap();
+        assert_eq!(from_rows(&study), advice);
+        shown.extend(advice.values.iter().map(|(_, value)| value.to_string().len()));
+        shown
+    };
+    let both = lengths(&file("constraints = [\"a >= 0.13\", \"a + b <= 0.75\"]", 0.0));
+    assert!(both.len() == 122 && both.iter().all(|length| *length <= 3), "{both:?}");
+    let end = lengths(&file("", 0.13));
+    assert!(end.iter().all(|length| *length <= 3), "{end:?}");
+    // Between 0.11 and 0.13 there is no tenth.
+    let narrow = lengths(&file("constraints = [\"a >= 0.11\", \"a <= 0.13\"]", 0.0));
+    assert!(narrow.iter().step_by(2).all(|length| *length > 3), "{narrow:?}");
 }
 
 #[test]

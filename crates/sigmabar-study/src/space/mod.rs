@@ -1,6 +1,7 @@
 //! Named parameters on one side, points of the core's domain on the other.
 
 mod candidates;
+mod digits;
 mod parameter;
 
 pub use candidates::CandidateTable;
@@ -140,12 +141,10 @@ impl Space {
             (Shape::Columns(natural), _) => match Points::new(point.to_vec(), point.len()).and_then(|points| natural.decode(points.view()))
             {
                 Ok(points) => {
-                    let rounded: Vec<Value> = self.parameters.iter().zip(points.view().row(0)).map(|(p, &v)| p.value(v)).collect();
-                    // A setting that rounding would take out of the constraints keeps its digits.
-                    if self.is_rounding() && self.point(&rounded).is_err() {
-                        return self.parameters.iter().zip(points.view().row(0)).map(|(p, &v)| p.kind.value(v)).collect();
-                    }
-                    rounded
+                    let natural = points.view().row(0);
+                    let exact = || self.parameters.iter().zip(natural).map(|(p, &v)| p.kind.value(v)).collect();
+                    // Where no rounded setting near keeps the constraints, this one keeps its digits.
+                    if self.is_rounding() { self.rounded(natural).unwrap_or_else(exact) } else { exact() }
                 }
                 Err(_) => Vec::new(),
             },

@@ -123,18 +123,24 @@ impl Parameter {
 
     /// The value of a natural number, with as many digits as can be set.
     pub(crate) fn value(&self, natural: f64) -> Value {
-        let (ParameterKind::Float { low, high, log }, Some(digits)) = (&self.kind, self.digits) else { return self.kind.value(natural) };
-        let before = if *log { natural.abs().log10().floor() as i32 + 1 } else { 0 };
-        let decimals = i32::try_from(digits).unwrap_or(12) - before;
+        let (ParameterKind::Float { low, high, .. }, Some(digits)) = (&self.kind, self.digits) else { return self.kind.value(natural) };
+        let decimals = self.decimals(natural, digits);
+        let step = 10_f64.powi(-decimals);
         // Through text, so that 4.85 is the number that people type as 4.85.
-        let rounded = match usize::try_from(decimals) {
-            Ok(decimals) => format!("{natural:.decimals$}").parse().unwrap_or(natural),
-            Err(_) => {
-                let unit = 10_f64.powi(-decimals);
-                (natural / unit).round() * unit
-            }
+        let cut = |number: f64| match usize::try_from(decimals) {
+            Ok(decimals) => format!("{number:.decimals$}").parse().unwrap_or(number),
+            Err(_) => (number / step).round() * step,
         };
-        Value::Float(if (*low..=*high).contains(&rounded) { rounded } else { natural.clamp(*low, *high) })
+        // Beside an end that has more digits, the next step inside.
+        let inside = [natural, natural + step, natural - step].map(cut).into_iter().find(|rounded| (*low..=*high).contains(rounded));
+        Value::Float(inside.unwrap_or_else(|| natural.clamp(*low, *high)))
+    }
+
+    /// The decimals of a number with so many digits; below zero where its last digit stands before the point.
+    pub(super) fn decimals(&self, natural: f64, digits: u32) -> i32 {
+        let is_log = matches!(self.kind, ParameterKind::Float { log: true, .. });
+        let before = if is_log { natural.abs().log10().floor() as i32 + 1 } else { 0 };
+        i32::try_from(digits).unwrap_or(12) - before
     }
 
     /// The natural number of a value.
