@@ -113,3 +113,34 @@ fn the_command_that_a_server_prints_keeps_its_token_out_of_the_arguments() {
     let rows = Study::open(&directory.path().join("study.db"), None).unwrap().trials().unwrap();
     assert!(rows.len() == 4 && rows.iter().all(|row| row.value.is_some()));
 }
+
+/// What is printed can be typed: with the parameters of the one study that there is, also where its directory is served; with none where there are several.
+#[test]
+fn the_command_that_a_server_prints_names_the_parameters_of_the_one_study() {
+    let directory = tempfile::tempdir().unwrap();
+    let next = || {
+        let mut server = Command::new(env!("CARGO_BIN_EXE_sigmabar"))
+            .args(["serve", ".", "--port", "0"])
+            .current_dir(directory.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let next =
+            BufReader::new(server.stderr.take().unwrap()).lines().map_while(Result::ok).find(|line| line.contains("sigmabar worker"));
+        server.kill().unwrap();
+        server.wait().unwrap();
+        next.unwrap()
+    };
+    let begin = |name: &str| {
+        let text = format!("budget = 4\nstrategy = \"random\"\n[parameters.{name}]\ntype = \"float\"\nlow = 0\nhigh = 1\n");
+        let spec = sigmabar_study::StudySpec::from_toml(&text, directory.path()).unwrap();
+        drop(Study::create(&directory.path().join(format!("{name}.db")), name, &spec).unwrap());
+    };
+    begin("dose");
+    let one = next();
+    assert!(one.ends_with("--command 'your program {dose}'"), "{one}");
+    begin("time");
+    let two = next();
+    assert!(two.ends_with("--command 'your program {parameter}'"), "{two}");
+}

@@ -37,7 +37,9 @@ impl Source {
         }
     }
 
-    fn files(&self) -> Vec<PathBuf> {
+    /// The files with studies.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
         let Self::Directory(directory) = self else { return vec![self.file().to_owned()] };
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
         let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "db") && path.is_file()).collect();

@@ -4,6 +4,7 @@ use crate::objective::{Attempt, Evaluator, Watch};
 use crate::patience::{FAILURES, Patience, Verdict};
 use crate::study::WorkerName;
 use crate::{AskRequest, Asked, AskedTrial, Error, Page, Result, Study, StudySpec, Told, TrialResult, TrialStatus};
+use sigmabar::Number;
 use sigmabar::linalg::Interrupt;
 use sigmabar::points::LARGEST_RESPONSE;
 use std::path::Path;
@@ -356,7 +357,7 @@ impl Worker<'_> {
             let mut watch = Lease { worker: self, id: trial.id, renewed: Instant::now() };
             match self.evaluator.evaluate(trial, &mut watch)? {
                 Attempt::Done(TrialResult::Value { value, .. }) if !(-LARGEST_RESPONSE..=LARGEST_RESPONSE).contains(&value) => {
-                    return Ok(Some(TrialResult::Failed { reason: format!("the value is {value}") }));
+                    return Ok(Some(TrialResult::Failed { reason: unusable(value) }));
                 }
                 Attempt::Done(result) => return Ok(Some(result)),
                 Attempt::Stopped => return Ok(None),
@@ -388,4 +389,10 @@ impl Watch for Lease<'_> {
         }
         Ok(self.worker.is_interrupted())
     }
+}
+
+/// Why a value is none, with few digits.
+fn unusable(value: f64) -> String {
+    let limit = if value.is_finite() { format!(": the largest are ±{LARGEST_RESPONSE:e}") } else { String::new() };
+    format!("the value is {}{limit}", Number(value))
 }

@@ -85,6 +85,38 @@ retries = 1"#,
     }
 }
 
+/// A value too large to be squared is none: in few digits, and with what would be right.
+#[test]
+fn a_value_beyond_what_is_kept_says_what_is() {
+    let stage = Stage::new("command = '''test $(({id} % 2)) = 0 && echo -1e200 || echo 1'''");
+    stage.run(1).0.unwrap();
+    let reasons: Vec<String> = stage.rows().into_iter().filter_map(|row| row.reason).collect();
+    assert!(reasons.len() == 6 && reasons.iter().all(|reason| reason == "the value is -1e200: the largest are ±1e100"), "{reasons:?}");
+}
+
+/// Two names that are one variable: a command would take the value of one for the other's, unless it has places for both. What an older version began can be read, and is not run so.
+#[test]
+fn parameters_that_a_command_cannot_tell_apart_are_refused() {
+    let one = |name: &str| format!("[parameters.\"{name}\"]\ntype = \"float\"\nlow = 0\nhigh = 1\n");
+    let text = |objective: &str| format!("budget = 2\nstrategy = \"random\"\n{objective}{}{}", one("pool size"), one("pool-size"));
+    let directory = tempfile::tempdir().unwrap();
+    let read = |objective: &str| StudySpec::from_toml(&text(objective), directory.path());
+    let variables = "[objective]\ncommand = \"echo $SIGMABAR_PARAM_pool_size\"\n";
+    for refused in [variables, "[objective]\ncommand = \"echo {pool size}\"\n"] {
+        let said = read(refused).unwrap_err().to_string();
+        assert!(said.contains("\"pool size\" and \"pool-size\" would both be $SIGMABAR_PARAM_pool_size"), "{said}");
+    }
+    for taken in ["", "[objective]\nprocess = [\"cat\"]\n", "[objective]\ncommand = \"echo {pool size} {pool-size}\"\n"] {
+        read(taken).unwrap();
+    }
+    // Neither is an older study run so, nor what a worker is told on its own machine.
+    let told = read("").unwrap().with_command("echo $SIGMABAR_PARAM_pool_size");
+    let study = Study::create(&directory.path().join("study.db"), "a", &told).unwrap();
+    let run = study.run(&RunOptions::default(), &mut |_| {}, &sigmabar::linalg::Interrupt::default());
+    assert!(run.unwrap_err().to_string().contains("would both be $SIGMABAR_PARAM_pool_size"));
+    assert!(Study::open(&directory.path().join("study.db"), None).unwrap().trials().unwrap().is_empty(), "it can be read");
+}
+
 #[test]
 fn a_command_that_hangs_is_killed_with_everything_it_started() {
     let stage = Stage::new("command = 'sleep 60 & echo $! > pid-{id}; wait; echo 1'\ntimeout = 0.3");

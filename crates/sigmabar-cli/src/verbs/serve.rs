@@ -95,8 +95,12 @@ fn tokens(arguments: &Arguments, source: &Source, console: &Console) -> Outcome<
 /// What a worker has to be told about how settings are evaluated: nothing where that is built in, else a command with the study's own parameters.
 fn evaluated(source: &Source) -> String {
     let command = |words: &str| format!(" --command {}", quoted(Path::new(words)));
-    let Source::File(file) = source else { return command("your program {parameter}") };
-    let Ok(study) = Study::open(file, None) else { return command("your program {parameter}") };
+    // Of several studies each has parameters of its own.
+    let only = match &source.files()[..] {
+        [file] => Study::open(file, None).ok(),
+        _ => None,
+    };
+    let Some(study) = only else { return command("your program {parameter}") };
     let spec = study.spec();
     if spec.has_objective() && !spec.runs_a_program() {
         return String::new();

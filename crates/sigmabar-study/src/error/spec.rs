@@ -88,6 +88,18 @@ pub enum SpecProblem {
         /// Why not.
         reason: &'static str,
     },
+    /// Two parameters that a command would find in one variable.
+    #[error(
+        "the parameters \"{one}\" and \"{two}\" would both be ${variable}: rename one of them, or put both into the command as {{{one}}} and {{{two}}}"
+    )]
+    Variable {
+        /// One of them.
+        one: String,
+        /// The other.
+        two: String,
+        /// The variable.
+        variable: String,
+    },
     /// A value that cannot be.
     #[error("found {found}, where {requirement} is needed")]
     Requirement {

@@ -11,6 +11,7 @@ mod template;
 pub use reply::{Reply, ReplyProblem, parse_reply};
 pub(crate) use table::ObjectiveTable;
 
+use crate::Value;
 use crate::error::{Error, Result, SpecProblem};
 use crate::space::Space;
 use crate::trial::{AskedTrial, TrialResult};
@@ -55,6 +56,23 @@ pub(crate) fn check(table: &ObjectiveTable, space: &Space) -> Result<(), Wrong> 
     Evaluator::of_table(table, space).map(drop)
 }
 
+/// Refuses a command that would find two parameters in one variable, and has no places for both: it would take the value of one for the other's.
+pub(crate) fn check_variables(table: &ObjectiveTable, space: &Space) -> Result<(), Wrong> {
+    let Some(command) = &table.command else { return Ok(()) };
+    let names: Vec<&str> = space.parameters().iter().map(|p| p.name.as_str()).collect();
+    let template = Template::parse(command, &names).map_err(|problem| ("command", problem))?;
+    let values = names.iter().map(|name| ((*name).to_owned(), Value::Int(0))).collect();
+    let mut variables = command::environment(&AskedTrial { id: 0, batch: 0, values, seed: 0, leased_until: 0 });
+    let variables = variables.split_off(variables.len() - names.len());
+    for (second, (variable, _)) in variables.iter().enumerate() {
+        let first = variables[..second].iter().position(|(earlier, _)| earlier == variable).map(|first| [names[first], names[second]]);
+        if let Some([one, two]) = first.filter(|both| !both.iter().all(|name| template.has_place(name))) {
+            return Err(("command", SpecProblem::Variable { one: one.to_owned(), two: two.to_owned(), variable: variable.clone() }));
+        }
+    }
+    Ok(())
+}
+
 impl Evaluator {
     /// The evaluator of a study.
     pub fn new(study: &str, beside: &Path, table: Option<&ObjectiveTable>, space: &Space) -> Result<Self> {
@@ -62,7 +80,9 @@ impl Evaluator {
         // The study may have been moved: what is beside it now counts.
         let place = beside.join(table.directory.as_deref().unwrap_or_default());
         let directory = (!place.as_os_str().is_empty()).then(|| place.to_string_lossy().into_owned());
-        Self::of_table(&ObjectiveTable { directory, ..table.clone() }, space).map_err(|(key, problem)| Error::Objective { key, problem })
+        let table = ObjectiveTable { directory, ..table.clone() };
+        let made = check_variables(&table, space).and_then(|()| Self::of_table(&table, space));
+        made.map_err(|(key, problem)| Error::Objective { key, problem })
     }
 
     fn of_table(table: &ObjectiveTable, space: &Space) -> Result<Self, Wrong> {

@@ -61,6 +61,11 @@ impl Template {
         Ok(Self { parts })
     }
 
+    /// Whether a value is put into it.
+    pub fn has_place(&self, name: &str) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Value(known) if known == name))
+    }
+
     /// The command for a setting, values quoted for the shell where they need it.
     pub fn fill(&self, values: &[(String, Value)], extra: [u64; 3]) -> String {
         let mut filled = String::new();

@@ -311,6 +311,7 @@ impl StudySpec {
             let requirement = "0, or failures = \"unrelated\" declared: an evaluation that is tried again until it succeeds must fail for reasons that have nothing to do with its value";
             return Err(Fault::new(&["objective", "retries"], SpecProblem::Requirement { found: spec.retries().to_string(), requirement }));
         }
+        searched::check_variables(&spec.file, &spec.space)?;
         Ok(spec)
     }
 

@@ -54,6 +54,12 @@ pub(super) fn check_objective(file: &StudyFile, space: &Space) -> Result<(), Fau
     objective::check(table, space).map_err(|(key, problem)| Fault::new(&["objective", key], problem))
 }
 
+/// Whether a command can tell the parameters apart.
+pub(super) fn check_variables(file: &StudyFile, space: &Space) -> Result<(), Fault> {
+    let Some(table) = &file.objective else { return Ok(()) };
+    objective::check_variables(table, space).map_err(|(key, problem)| Fault::new(&["objective", key], problem))
+}
+
 fn check_table(table: &CandidateTable) -> Result<(), Fault> {
     let wrong = |found: String, requirement| Err(Fault::new(&["candidates"], SpecProblem::Requirement { found, requirement }));
     if let Some(row) = table.rows.iter().position(|row| row.len() != table.columns.len()) {
