@@ -3,6 +3,7 @@
 mod book;
 mod choices;
 mod costs;
+mod exports;
 mod faults;
 mod killed;
 mod many_rows;

@@ -169,7 +169,7 @@ fn imports_are_checked_before_a_study_is_begun() {
     let path = directory.path();
     fs::write(path.join("old.csv"), "n,result\n10,1.5\n20,n/a\n20,2.5\n").unwrap();
     fs::write(path.join("bad.csv"), "n,result\n30,1.5\n").unwrap();
-    assert!(ends(path, &["import", "old.csv", "--study", "study.toml", "--dry-run"], 0).1.contains("2 rows can be imported"));
+    assert!(ends(path, &["import", "old.csv", "--study", "study.toml", "--dry-run"], 0).1.contains("3 rows can be imported"));
     assert!(ends(path, &["import", "bad.csv", "--study", "study.toml"], 1).1.contains("bad.csv, line 2"));
     assert!(!path.join("study.db").exists());
     ends(path, &["import", "old.csv", "--study", "study.toml"], 0);
@@ -223,7 +223,11 @@ fn what_was_imported_is_exported_as_it_was() {
     }
     let [one, two] = ["one.csv", "two.csv"].map(|name| fs::read_to_string(path.join(name)).unwrap());
     assert_eq!(one, two);
-    let kept = [",imported,0.25,1.5,0.1,,,,,,3,after analysis", ",failed,0.5,,,,,clogged,,,,", ",imported,0.75,2.5,,,,,,,,"];
+    let kept = [
+        ",imported,0.25,1.5,0.1,,,,,,3,undeclared,after analysis",
+        ",failed,0.5,,,,,clogged,,,,undeclared,",
+        ",imported,0.75,2.5,,,,,,,,undeclared,",
+    ];
     assert!(kept.iter().all(|row| two.lines().any(|line| line.ends_with(row))), "{two}");
     fs::copy(path.join("study.toml"), path.join("third.toml")).unwrap();
     let said = ends(path, &["import", "two.csv", "--study", "third.toml", "--collected", "fixed"], 1).1;

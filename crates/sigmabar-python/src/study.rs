@@ -7,7 +7,9 @@ use crate::strategy::PyStrategy;
 use crate::work;
 use pyo3::prelude::*;
 use serde_json::{Map, Value as Json};
-use sigmabar_study::{AskRequest, Asked, AskedTrial, Corrected, Error, ImportedRow, Pilot, Study, StudySpec, TrialResult, TrialRow, Value};
+use sigmabar_study::{
+    AskRequest, Asked, AskedTrial, Corrected, Error, ImportedRow, NO_RESULT, Pilot, Study, StudySpec, TrialResult, TrialRow, Value,
+};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -348,7 +350,7 @@ pub fn study_schema() -> String {
 fn result((value, standard_error, reason, replicates): ResultParts) -> TrialResult {
     match value {
         Some(value) => TrialResult::Value { value, standard_error, replicates },
-        None => TrialResult::Failed { reason: reason.unwrap_or_default() },
+        None => TrialResult::Failed { reason: reason.unwrap_or_else(|| NO_RESULT.to_owned()) },
     }
 }
 

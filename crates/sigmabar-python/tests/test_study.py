@@ -289,6 +289,17 @@ def test_old_results_come_in(tmp_path: Path) -> None:
         study.import_results([], collected="chosen")
 
 
+@pytest.mark.parametrize(("last", "label", "losses"), [(0.12, "certified", ("no", "declared")), (None, "estimated", ("1", "unmet"))])
+def test_a_lost_value_of_before_is_a_loss(tmp_path: Path, last: float | None, label: str, losses: tuple[str, str]) -> None:
+    study = sb.Study.create(tmp_path / "s.db", "known", KNOWN)
+    assert study.import_results([({"x": 0.25}, 0.1), ({"x": 0.5}, last)], collected="fixed") == 2
+    assert study.run(lambda x: 0.1 + 0.01 * x) == "finished"
+    advice = study.recommend()
+    assert advice is not None and advice.label == label
+    premise = advice.certificate.premises["losses"]
+    assert (premise.statement.split()[0], premise.origin) == losses
+
+
 def test_closing_a_batch_that_nobody_has_seen_takes_force(tmp_path: Path) -> None:
     study = make(tmp_path)
     mine = study.ask(3, worker="me")

@@ -1,11 +1,12 @@
 //! The recommendation and the progress of a study in words and fields.
 
+use crate::data::{COLLECTED, CORRECTED};
 use crate::plate::REPLICATES;
 use crate::quantity::short;
 use crate::sheet::{Sheet, plain};
 use serde_json::{Map, Value, json};
 use sigmabar::Label;
-use sigmabar_study::{Advice, Error, ImportedRow, Nearest, Parameter, Space, Status, Study, TrialResult, TrialRow, TrialStatus};
+use sigmabar_study::{Advice, Error, ImportedRow, Mark, Nearest, Parameter, Space, Status, Study, TrialResult, TrialRow, TrialStatus};
 
 /// What to do about a study whose premises the data refute.
 pub const MEND: &str = "nothing more is measured under premises that the data refute; mend prior_mean, unit, norm_bound or noise in a new study, and take this one's results along: sigmabar export, then sigmabar import";
@@ -128,22 +129,22 @@ fn plain_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
     sheet
 }
 
-/// The column of what was corrected, and what stands in it: whoever imports the rows knows.
-pub const CORRECTED: (&str, &str) = ("corrected", "after analysis");
-
 /// Every trial and every result from before the study, so that `import` reads again what stands here.
 ///
 /// # Errors
 /// Those of the study.
 pub fn export_sheet(study: &Study) -> Result<Sheet, Error> {
-    let (trials, imported, corrected) = (study.trials()?, study.imported()?, study.corrected_after_analysis()?);
+    let (trials, imported, marks) = (study.trials()?, study.imported()?, study.marks()?);
     let mut sheet = plain_sheet(study, &trials);
     let has_labels = sheet.columns.get(3).is_some_and(|name| name == "label");
     sheet.rows.extend(imported.iter().map(|row| imported_row(row, has_labels)));
     let replicates = trials.iter().map(|trial| trial.replicates).chain(imported.iter().map(|row| row.result.replicates()));
     add_column(&mut sheet, REPLICATES, replicates.map(|count| json!(count)));
-    let marks = trials.iter().map(|trial| corrected.contains(&trial.id)).chain(imported.iter().map(|row| row.is_corrected));
-    add_column(&mut sheet, CORRECTED.0, marks.map(|is_corrected| if is_corrected { json!(CORRECTED.1) } else { Value::Null }));
+    // Nobody vouches for what was imported otherwise: through a second table it would look as fixed as the rest.
+    let unvouched = study.imported_as()?.into_iter().map(|collected| (!collected.is_fixed()).then(|| collected.name()));
+    add_column(&mut sheet, COLLECTED, trials.iter().map(|_| None).chain(unvouched).map(|word| json!(word)));
+    let marks = trials.iter().map(|trial| marks.get(&trial.id).copied()).chain(imported.iter().map(|row| row.mark));
+    add_column(&mut sheet, CORRECTED, marks.map(|mark| json!(mark.map(Mark::name))));
     Ok(sheet)
 }
 

@@ -68,8 +68,8 @@ pub use study::{
     WorkerRow, is_as_told, mean_of, scatter,
 };
 pub use trial::{
-    AskRequest, Asked, AskedTrial, ControlRow, Corrected, EventKind, EventRow, HandedOut, ImportedRow, Page, Told, TrialResult, TrialRow,
-    TrialStatus,
+    AskRequest, Asked, AskedTrial, ControlRow, Corrected, EventKind, EventRow, HandedOut, ImportedRow, Mark, NO_RESULT, Page, Told,
+    TrialResult, TrialRow, TrialStatus,
 };
 pub use union::seconds;
 pub use value::{Value, short};

@@ -331,6 +331,22 @@ impl ControlRow {
     }
 }
 
+/// Why there is no value where a table has a setting without one.
+pub const NO_RESULT: &str = "no result";
+
+words! {
+    /// What makes a result one that may have been chosen by its noise: in a table it would look like any other.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Mark {
+        /// Corrected or withdrawn after it was analysed.
+        Corrected = "after analysis",
+        /// Not surely the first attempt's.
+        MeasuredAgain = "measured again",
+        /// The mean of fewer measurements than were planned.
+        Fewer = "of fewer replicates",
+    }
+}
+
 /// A result measured before the study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedRow {
@@ -338,16 +354,16 @@ pub struct ImportedRow {
     pub values: Vec<Value>,
     /// What came of it.
     pub result: TrialResult,
-    /// Whether it was corrected after it had been analysed, in the study that it comes from.
+    /// What happened to it in the study that it comes from.
     #[serde(default)]
-    pub is_corrected: bool,
+    pub mark: Option<Mark>,
 }
 
 impl ImportedRow {
-    /// A result that nobody corrected.
+    /// A result to which nothing happened.
     #[must_use]
     pub fn new(values: Vec<Value>, result: TrialResult) -> Self {
-        Self { values, result, is_corrected: false }
+        Self { values, result, mark: None }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::fit_arguments::{LearnOn, about, calibration_rows, check, declared, features_of, grouping, planned, selection, target};
 use super::fitted::{MOST_KEPT, ending, report, save};
+use super::import::UNVOUCHED;
 use super::planning;
 use crate::Outcome;
 use crate::args::Global;
@@ -125,6 +126,9 @@ fn read(arguments: &Arguments, table: &Table, console: &Console) -> Outcome<Fram
     let files = if table.parts.len() == 1 { frame.file.display().to_string() } else { format!("{} files", table.parts.len()) };
     console.say(format_args!("read {} rows of {} columns from {files}", grouped(frame.len()), frame.columns.len()));
     console.warn_dropped(frame.dropped);
+    if let Some(what) = frame.objection.as_ref().filter(|_| arguments.collected.is_fixed()) {
+        return Err(Failure::refused(what, UNVOUCHED));
+    }
     Ok(frame)
 }
 

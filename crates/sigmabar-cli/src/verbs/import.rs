@@ -1,10 +1,9 @@
 //! `sigmabar import FILE`: results from before the study.
 
 use crate::Outcome;
-use crate::advice::CORRECTED;
 use crate::args::{self, Global};
 use crate::console::Console;
-use crate::data::{Cell, DataError, Reader};
+use crate::data::{Cell, DataError, Provenance, Reader};
 use crate::failure::{Ending, Failure};
 use crate::plate::{REPLICATES, RESULT, STANDARD_ERROR, is_blank, remedy};
 use crate::quantity::counted;
@@ -12,7 +11,7 @@ use crate::setting;
 use crate::verbs::status::say_next;
 use crate::which_study::{StudyOption, quoted};
 use sigmabar::Collected;
-use sigmabar_study::{ImportedRow, Parameter, Space, TrialResult, TrialStatus};
+use sigmabar_study::{ImportedRow, NO_RESULT, Parameter, Space, TrialResult};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -54,22 +53,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         return Err(Failure::usage(format!("{} is a study, not a table", arguments.file.display()), remedy));
     }
     let mut reader = Reader::open(&arguments.file)?;
-    let Rows { told: rows, lines, empty, chosen } = columns.read(&mut reader).map_err(|error| match &error {
+    let Rows { told: rows, lines, empty, objection } = columns.read(&mut reader).map_err(|error| match &error {
         DataError::NoColumn { name, .. } => {
             Failure::usage(error.to_string(), format!("--map {name}=COLUMN says under which name it stands in the table"))
         }
         _ => error.into(),
     })?;
-    if let Some((line, why)) = chosen.filter(|_| arguments.collected.is_fixed()) {
-        let what = format!("{}, line {line}: {why}", arguments.file.display());
-        let remedy = "import without --collected fixed, or the rows of the first batch alone; where the column means something else, give it another name";
-        return Err(Failure::refused(what, remedy));
-    }
-    let corrected = rows.iter().zip(&lines).find(|(row, _)| row.is_corrected && arguments.collected.is_fixed());
-    if let Some((_, line)) = corrected {
-        let what = format!("{}, line {line}: this result was corrected after it was analysed", arguments.file.display());
-        let remedy = "a certificate would not say so: import without --collected fixed, and the search alone uses these results";
-        return Err(Failure::refused(what, remedy));
+    if let Some((line, why)) = objection.filter(|_| arguments.collected.is_fixed()) {
+        return Err(Failure::refused(format!("{}, line {line}: {why}", arguments.file.display()), UNVOUCHED));
     }
     console.say_decimal_commas(&arguments.file, reader.has_decimal_commas());
     for (row, line) in rows.iter().zip(&lines) {
@@ -82,7 +73,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         })?;
     }
     if !empty.is_empty() {
-        console.say(format_args!("left out, without a result: {}", counted(empty.len(), "row")));
+        let what = format!("{} without a result", counted(empty.len(), "row"));
+        console.say(format_args!("{what}: kept as lost, because a value may be missing for what it was"));
     }
     if arguments.dry_run {
         match &begun {
@@ -111,13 +103,17 @@ fn is_study(file: &Path) -> bool {
     File::open(file).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && begin == *b"SQLite format 3"
 }
 
-/// Rows of a table with a result and their lines, the lines of those without, and the first line whose setting was chosen, or whose result came, after a look at others.
+/// What to do about rows that nobody can declare fixed.
+pub(crate) const UNVOUCHED: &str =
+    "a certificate would not say so: leave out --collected fixed; where the column means something else, give it another name";
+
+/// Rows of a table and their lines, the lines of those without a result, and the first line that nobody can declare fixed, with why.
 #[derive(Default)]
 pub(crate) struct Rows {
     pub told: Vec<ImportedRow>,
     pub lines: Vec<u64>,
     pub empty: Vec<u64>,
-    pub chosen: Option<(u64, String)>,
+    pub objection: Option<(u64, String)>,
 }
 
 /// Where parameters and results stand in the table.
@@ -174,7 +170,7 @@ impl<'a> Columns<'a> {
             None => reader.column(RESULT).or_else(|error| reader.column_in_any_case("value", &in_use).map_err(|_| error))?,
         };
         let beside = |name: &str| reader.column_in_any_case(name, &in_use).ok();
-        let (state, reason, mark, batch) = (beside("state"), beside("reason"), beside(CORRECTED.0), beside("batch"));
+        let (provenance, reason) = (Provenance::of(reader, &in_use), beside("reason"));
         let optional = |mapped: &Option<String>, usual: &str| match mapped {
             Some(name) => reader.column(name).map(Some),
             None => Ok(beside(usual)),
@@ -197,15 +193,14 @@ impl<'a> Columns<'a> {
                 Some((_, Cell::Number(number))) if number.fract() == 0.0 && (1.0..1e6).contains(number) => Some(*number as u32),
                 Some((column, _)) => return Err(wrong(column, "the number of replicates of a mean belongs there, or nothing")),
             };
-            let has_failed = state.is_some_and(|column| matches!(&cells[column], Cell::Text(word) if word == "failed"));
             let result = match &cells[result] {
-                cell if is_blank(cell) && has_failed => {
+                cell if is_blank(cell) && provenance.has_failed(&cells) => {
                     let why = reason.map(|column| cells[column].to_string()).filter(|words| !words.is_empty());
                     TrialResult::Failed { reason: why.unwrap_or_else(|| "failed".to_owned()) }
                 }
                 cell if is_blank(cell) => {
                     rows.empty.push(line);
-                    continue;
+                    TrialResult::Failed { reason: NO_RESULT.to_owned() }
                 }
                 Cell::Number(value) if value.is_finite() => TrialResult::Value { value: *value, standard_error, replicates },
                 Cell::Text(text) if text.to_lowercase().starts_with("fail") => TrialResult::Failed { reason: text.clone() },
@@ -216,18 +211,8 @@ impl<'a> Columns<'a> {
                 let value = setting::value(&cells[column], parameter);
                 values.push(value.ok_or_else(|| wrong(column, "the setting that was measured belongs there"))?);
             }
-            if rows.chosen.is_none() {
-                let late = state.is_some_and(|column| matches!(&cells[column], Cell::Text(word) if word == TrialStatus::Late.name()));
-                let later = batch
-                    .and_then(|column| if let Cell::Number(batch) = cells[column] { Some(batch) } else { None })
-                    .filter(|batch| *batch > 1.0);
-                let why = later.map(|batch| format!("batch {batch}, whose settings were chosen by looking at earlier results"));
-                rows.chosen = why
-                    .or_else(|| late.then(|| "a result that came late, which others had been looked at before".to_owned()))
-                    .map(|why| (line, why));
-            }
-            let is_corrected = mark.is_some_and(|column| matches!(&cells[column], Cell::Text(word) if word == CORRECTED.1));
-            rows.told.push(ImportedRow { values, result, is_corrected });
+            rows.objection = rows.objection.or_else(|| provenance.objection(&cells).map(|why| (line, why)));
+            rows.told.push(ImportedRow { values, result, mark: provenance.mark(&cells) });
             rows.lines.push(line);
         }
         Ok(rows)

@@ -18,12 +18,11 @@ pub(crate) fn read(spec: &StudySpec, from: &Path, sure: bool, console: &Console)
         (earlier(spec, &study, from)?, ("trial", failed.collect()))
     } else {
         let mut reader = Reader::open(from)?;
-        let Rows { told, lines, mut empty, .. } = Columns::new(spec.space(), &[])?.read(&mut reader)?;
+        let Rows { told, lines, .. } = Columns::new(spec.space(), &[])?.read(&mut reader)?;
         console.say_decimal_commas(from, reader.has_decimal_commas());
         let failed = told.iter().zip(lines).filter(|(row, _)| matches!(row.result, TrialResult::Failed { .. }));
-        empty.extend(failed.map(|(_, line)| line));
-        empty.sort_unstable();
-        (told, (reader.line_word(), empty))
+        let lost: Vec<u64> = failed.map(|(_, line)| line).collect();
+        (told, (reader.line_word(), lost))
     };
     refuse_lost(from, word, &lost, sure)?;
     Ok(Pilot::new(spec, &rows, &from.display().to_string())?)

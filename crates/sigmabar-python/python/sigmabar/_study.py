@@ -268,8 +268,9 @@ class Study:
         """Puts trials whose lease ran out back into the queue."""
         return self._core.reap()
 
-    def import_results(self, rows: Iterable[tuple[Mapping[str, Any], float]], *, collected: Collected | None = None) -> int:
+    def import_results(self, rows: Iterable[tuple[Mapping[str, Any], float | None]], *, collected: Collected | None = None) -> int:
         """Results measured before the study, as pairs of setting and value; all are written or none, and how many is returned.
+        ``None`` stands for a value that was lost, which may have been because of what it was: who leaves such a setting out declares that it was not.
 
         With ``collected="fixed"`` you declare that no setting, nor how many there are, was chosen by looking at a value, and certified S-BPE counts those that
         come before the first ask into its first batch; ``"adaptive"`` and ``"exchangeable"`` ones, and those of which nobody said, only help models, and enter
@@ -283,7 +284,7 @@ class Study:
             if missing or len(setting) != len(names):
                 unknown = sorted(set(setting) - set(names))
                 raise Error(f"{row}: missing {missing}, unknown {unknown}; the parameters are {names}")
-            packed.append((json.dumps([_plain(setting[name]) for name in names]), (number(value, f"{row}: the value"), None, None, None)))
+            packed.append((json.dumps([_plain(setting[name]) for name in names]), (number_or_none(value, f"{row}: the value"), None, None, None)))
         return self._core.import_rows(packed, text_or_none(collected, "collected"))
 
     def trials(self) -> list[dict[str, Any]]:

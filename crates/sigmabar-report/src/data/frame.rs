@@ -1,6 +1,6 @@
 //! The columns that were asked for, as numbers, row after row.
 
-use super::{Cell, ColumnInfo, DataError, Options, Reader, Table, beyond_floats, moments};
+use super::{Cell, ColumnInfo, DataError, Options, Provenance, Reader, Table, beyond_floats, moments};
 use crate::quantity::Bytes;
 use sigmabar::points::LARGEST_RESPONSE;
 use std::path::PathBuf;
@@ -80,8 +80,10 @@ pub struct Frame {
     pub has_decimal_commas: bool,
     /// Rows passed over because a value was missing.
     pub dropped: usize,
-    /// Those of them whose last column, the target, was missing.
+    /// Those of them whose last column, the target, was missing; and where an export is fitted, rows whose results may have been chosen by their noise.
     pub lost: usize,
+    /// Why nobody can declare the rows fixed, with file and row, where an export is fitted that says so.
+    pub objection: Option<String>,
     /// Files whose last line has no end: they may have been cut.
     pub cut: Vec<PathBuf>,
 }
@@ -94,6 +96,10 @@ pub struct Numbers {
     collects: bool,
     options: Options,
     drops: bool,
+    /// What an export that is fitted says about its rows, how many of them it marks, and the first that nobody can declare fixed.
+    provenance: Option<Provenance>,
+    doubted: usize,
+    objection: Option<String>,
     cells: Vec<Cell>,
 }
 
@@ -110,10 +116,12 @@ impl Numbers {
         }
         let of_categories = columns.iter().zip(&positions).filter(|(column, _)| column.categories.is_some());
         of_categories.for_each(|(_, &position)| reader.keep_text(position));
-        reader.only(&positions);
+        let provenance = Provenance::of_export(&reader).filter(|_| selection.options == Options::Fit);
+        let looked_at: Vec<usize> = positions.iter().copied().chain(provenance.iter().flat_map(|p| p.columns())).collect();
+        reader.only(&looked_at);
         let collects = !matches!(selection.categories, Categories::Known(_));
         let (options, drops) = (selection.options, selection.drop_missing);
-        Ok(Self { reader, positions, columns, collects, options, drops, cells: Vec::new() })
+        Ok(Self { reader, positions, columns, collects, options, drops, provenance, doubted: 0, objection: None, cells: Vec::new() })
     }
 
     /// Appends the next row to `values`; its number, and `None` after the last. A missing value is NaN where such rows are to be dropped.
@@ -122,6 +130,13 @@ impl Numbers {
     /// [`DataError`] naming the file, the row, the column and what was found.
     pub fn next_row(&mut self, values: &mut Vec<f64>) -> Result<Option<u64>, DataError> {
         let Some(line) = self.reader.next_row(&mut self.cells)? else { return Ok(None) };
+        if let Some(provenance) = self.provenance {
+            self.doubted += usize::from(provenance.mark(&self.cells).is_some());
+            if self.objection.is_none() {
+                let place = || format!("{}, {} {line}", self.reader.file().display(), self.reader.line_word());
+                self.objection = provenance.objection(&self.cells).map(|why| format!("{}: {why}", place()));
+            }
+        }
         let width = self.columns.len();
         for (c, column) in self.columns.iter_mut().enumerate() {
             let place =
@@ -193,8 +208,7 @@ impl Frame {
     /// [`DataError`] naming the file, the row, the column and what was found.
     pub fn read(reader: Reader, selection: &Selection) -> Result<Self, DataError> {
         let (file, mut numbers) = (reader.file().to_owned(), Numbers::new(reader, selection)?);
-        let mut frame =
-            Self { file, columns: Vec::new(), values: Vec::new(), has_decimal_commas: false, dropped: 0, lost: 0, cut: Vec::new() };
+        let mut frame = Self::empty(file);
         frame.append(&mut numbers, selection)?;
         frame.finish()
     }
@@ -206,8 +220,7 @@ impl Frame {
     pub fn read_table(table: &Table, selection: &Selection) -> Result<Self, DataError> {
         let first = table.part(0)?;
         let file = first.file().to_owned();
-        let mut frame =
-            Self { file, columns: Vec::new(), values: Vec::new(), has_decimal_commas: false, dropped: 0, lost: 0, cut: Vec::new() };
+        let mut frame = Self::empty(file);
         // Standard input can be opened once.
         let mut first = Some(first);
         for part in 0..table.parts.len() {
@@ -216,6 +229,11 @@ impl Frame {
             frame.append(&mut numbers, selection)?;
         }
         frame.finish()
+    }
+
+    fn empty(file: PathBuf) -> Self {
+        let (columns, values, cut) = (Vec::new(), Vec::new(), Vec::new());
+        Self { file, columns, values, has_decimal_commas: false, dropped: 0, lost: 0, objection: None, cut }
     }
 
     fn append(&mut self, numbers: &mut Numbers, selection: &Selection) -> Result<(), DataError> {
@@ -230,6 +248,8 @@ impl Frame {
             check_memory(numbers.reader(), &self.values, numbers.columns().len(), selection)?;
         }
         self.columns = numbers.columns().to_vec();
+        self.lost += numbers.doubted;
+        self.objection = self.objection.take().or_else(|| numbers.objection.take());
         self.has_decimal_commas |= numbers.reader().has_decimal_commas();
         self.cut.extend(numbers.reader().ends_open().then(|| numbers.reader().file().to_owned()));
         Ok(())

@@ -16,6 +16,7 @@ mod options;
 mod parquet_file;
 #[cfg(feature = "tables")]
 mod parquet_writer;
+mod provenance;
 mod table;
 
 pub use column::ColumnInfo;
@@ -26,6 +27,7 @@ pub use frame::{NUMERAL, is_numeral};
 pub use options::Options;
 #[cfg(feature = "tables")]
 pub use parquet_writer::ParquetWriter;
+pub use provenance::{COLLECTED, CORRECTED, Provenance};
 pub use table::{Chunk, Part, Table};
 
 #[cfg(not(feature = "tables"))]

@@ -85,7 +85,16 @@ mod tests {
     fn every_row_lands_on_one_side() {
         let columns = ["a", "y"].map(ColumnInfo::named).to_vec();
         let values = (0..2000).map(f64::from).collect();
-        let frame = Frame { file: "t.csv".into(), columns, values, has_decimal_commas: false, dropped: 0, lost: 0, cut: Vec::new() };
+        let frame = Frame {
+            file: "t.csv".into(),
+            columns,
+            values,
+            has_decimal_commas: false,
+            dropped: 0,
+            lost: 0,
+            objection: None,
+            cut: Vec::new(),
+        };
         let (fit, held) = split(frame.clone(), 0.1, 7);
         assert_eq!(fit.len() + held.len(), 1000);
         assert!((60..140).contains(&held.len()), "{}", held.len());

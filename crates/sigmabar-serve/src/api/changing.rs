@@ -12,7 +12,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde_json::Value as Any;
 use sigmabar::Collected;
-use sigmabar_study::{ImportedRow, Study, StudySpec, TrialResult, Value};
+use sigmabar_study::{ImportedRow, NO_RESULT, Study, StudySpec, TrialResult, Value};
 use std::sync::Arc;
 
 const DONE: Json<Done> = Json(Done { done: true });
@@ -77,7 +77,9 @@ pub(super) async fn earlier(State(app): State<Arc<App>>, Path(s): Path<String>, 
     let names: Vec<String> = desk.reader.spec().space().names().collect();
     let one = |(i, row): (usize, &EarlierRow)| {
         let values = values(&names, &row.values).map_err(|what| Refusal::invalid(format!("row {} (counted from 1): {what}", i + 1)))?;
-        Ok(ImportedRow::new(values, TrialResult::Value { value: row.value, standard_error: None, replicates: None }))
+        let lost = || TrialResult::Failed { reason: NO_RESULT.to_owned() };
+        let value = |value| TrialResult::Value { value, standard_error: None, replicates: None };
+        Ok(ImportedRow::new(values, row.value.map_or_else(lost, value)))
     };
     let rows = body.rows.iter().enumerate().map(one).collect::<Outcome<Vec<_>>>()?;
     let rows = desk.writer()?.with(move |study| study.import_as(&rows, collected)).await?;

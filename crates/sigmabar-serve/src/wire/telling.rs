@@ -160,8 +160,8 @@ pub enum HowCollected {
 pub struct EarlierRow {
     /// The setting.
     pub values: Setting,
-    /// The value.
-    pub value: f64,
+    /// The value; none where it was lost, which may have been because of what it was.
+    pub value: Option<f64>,
 }
 
 /// How many results were written.

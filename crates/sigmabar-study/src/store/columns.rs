@@ -1,6 +1,6 @@
 //! Words of the file as what they mean; one that is not known is an error, never a guess.
 
-use crate::{EventKind, TrialStatus};
+use crate::{EventKind, Mark, TrialStatus};
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 use sigmabar::Collected;
@@ -25,6 +25,26 @@ macro_rules! words {
 words!(TrialStatus, TrialStatus::named, TrialStatus::name);
 words!(EventKind, EventKind::named, EventKind::name);
 words!(CollectedWord, CollectedWord::named, CollectedWord::name);
+
+/// The mark of a result from before the study: 0 for none, else its place among all, from 1.
+pub(crate) struct MarkNumber(pub Option<Mark>);
+
+impl FromSql for MarkNumber {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let number = usize::try_from(value.as_i64()?).map_err(|_| FromSqlError::InvalidType)?;
+        match number.checked_sub(1).map(|place| Mark::ALL.get(place)) {
+            None => Ok(Self(None)),
+            Some(Some(mark)) => Ok(Self(Some(*mark))),
+            Some(None) => Err(FromSqlError::Other(format!("{number} is no mark").into())),
+        }
+    }
+}
+
+impl ToSql for MarkNumber {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.0.map_or(0, |mark| mark as i64 + 1).into())
+    }
+}
 
 /// How results from before the study were collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ mod columns;
 mod opening;
 mod schema;
 
-pub(crate) use columns::CollectedWord;
+pub(crate) use columns::{CollectedWord, MarkNumber};
 
 use crate::{Error, Result, StoreError};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};

@@ -106,7 +106,7 @@ UPDATE sb_studies SET identity = lower(hex(randomblob(16)));
 ALTER TABLE sb_trials ADD COLUMN plate INTEGER;
 ";
 
-/// Results from before the study that were corrected after they were analysed stay marked.
+/// Results from before the study that were corrected after they were analysed stay marked: 0 is no mark, and others are counted from 1 in the order of [`crate::Mark`].
 const MARKS: &str = "ALTER TABLE sb_imports ADD COLUMN is_corrected INTEGER NOT NULL DEFAULT 0;";
 
 /// Brings a database to the format of this version; a copy of an older one is written first.

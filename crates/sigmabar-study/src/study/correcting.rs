@@ -4,12 +4,17 @@ use super::Study;
 use super::asking::{note, note_detail};
 use super::telling::check;
 use crate::store::{Failure, now};
-use crate::{Corrected, Error, EventKind, Result, StudySpec, TrialResult, TrialStatus};
+use crate::{Corrected, Error, EventKind, Mark, Result, StudySpec, TrialResult, TrialStatus};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::Deserialize;
 use serde_json::json;
 use sigmabar::certificate::Amended;
 use sigmabar::strategy::Mishaps;
+use std::collections::BTreeMap;
+
+/// The kinds of events that can be mishaps: of the many events of a study few are of these.
+const MISHAPS: &str =
+    "'replaced', 'withdrawn', 'expired', 'worker ended', 'retried', 'asked again', 'given back', 'used otherwise', 'shown again'";
 
 /// What the event of an amendment says.
 #[derive(Deserialize)]
@@ -216,8 +221,8 @@ impl Study {
         Ok((!amended.keys.is_empty()).then_some(amended))
     }
 
-    /// What happened to results outside the strategy's sight, as the book of events has it: of how many trials that a claim can rest on.
-    pub(super) fn mishaps(&self) -> Result<Mishaps> {
+    /// Which events are which mishap: a correction after analysis and one before, a result measured again, a setting used otherwise, and one shown again.
+    fn mishap_events() -> [String; 5] {
         // What was told as failed and has a value now was measured again, whoever did it.
         let replaced = "kind = 'replaced' AND NOT json_extract(detail, '$.analysed') AND NOT coalesce(json_extract(detail, '$.late'), 0)";
         // Not a join: the planner of SQLite would look at all events for each trial.
@@ -225,7 +230,7 @@ impl Study {
         // A list whose time ran out lies with the person who was shown it, until somebody else is handed the setting.
         let unshown = "detail IS NULL OR EXISTS (SELECT 1 FROM sb_events AS n WHERE n.study = ?1 AND n.trial = sb_events.trial \
                        AND n.event > sb_events.event AND n.kind = 'asked')";
-        let events = [
+        [
             "kind IN ('replaced', 'withdrawn') AND json_extract(detail, '$.analysed')".to_owned(),
             format!("{replaced} AND json_extract(detail, '$.value') IS NOT NULL"),
             // What was handed out twice may have died of its first value, unless nobody saw it. Without a detail it was given back before this was told apart.
@@ -235,12 +240,34 @@ impl Study {
             ),
             format!("kind = 'used otherwise' AND {valued}"),
             format!("kind = 'shown again' AND {valued}"),
-        ];
-        let counts = events.map(|which| format!("count(DISTINCT CASE WHEN {which} THEN trial END)")).join(", ");
-        // Of the many events of a study few are of these kinds: one look at all of them.
+        ]
+    }
+
+    /// Trials whose results may have been chosen by their noise, those of a pilot too: a table of them would not say so.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn marks(&self) -> Result<BTreeMap<u64, Mark>> {
+        let [corrected, _, again, ..] = Self::mishap_events();
+        let look = format!(
+            "SELECT trial, max(CASE WHEN {corrected} THEN 1 ELSE 0 END) FROM sb_events WHERE study = ?1 AND kind IN ({MISHAPS}) \
+             AND (({corrected}) OR {again}) GROUP BY trial"
+        );
+        let row =
+            |row: &Row<'_>| Ok((row.get::<_, i64>(0)?.unsigned_abs(), if row.get(1)? { Mark::Corrected } else { Mark::MeasuredAgain }));
+        let found: Vec<(u64, Mark)> = self.store().read(|c| c.prepare_cached(&look)?.query_map([self.key], row)?.collect())?;
+        let fewer =
+            self.told_replicates(0)?.into_iter().filter(|(_, lost)| lost.is_some_and(|lost| lost > 0)).map(|(id, _)| (id, Mark::Fewer));
+        let retried = if self.spec.selects_by_retries() { self.valued(0)? } else { Vec::new() };
+        Ok(fewer.chain(retried.into_iter().map(|id| (id, Mark::MeasuredAgain))).chain(found).collect())
+    }
+
+    /// What happened to results outside the strategy's sight, as the book of events has it: of how many trials that a claim can rest on.
+    pub(super) fn mishaps(&self) -> Result<Mishaps> {
+        let counts = Self::mishap_events().map(|which| format!("count(DISTINCT CASE WHEN {which} THEN trial END)")).join(", ");
         let look = format!(
             "SELECT {counts} FROM sb_events WHERE study = ?1 AND trial >= ?2 \
-             AND kind IN ('replaced', 'withdrawn', 'expired', 'worker ended', 'retried', 'asked again', 'given back', 'used otherwise', 'shown again')"
+             AND kind IN ({MISHAPS})"
         );
         let count = |row: &Row<'_>, i: usize| Ok::<_, rusqlite::Error>(usize::try_from(row.get::<_, i64>(i)?).unwrap_or_default());
         let mishaps = |row: &Row<'_>| {
@@ -252,32 +279,46 @@ impl Study {
         let (taught, distinct_rows) = (self.taught()?, self.spec.has_distinct_rows());
         let (unnamed, (lost_replicates, bare_means)) = (self.spec.learnt_from_unnamed().is_some(), self.lost_replicates()?);
         // Older versions took such studies, and wrote down no attempt but the last.
-        let measured_again = if self.spec.selects_by_retries() { self.claimed_values()? } else { mishaps.measured_again };
+        let measured_again = if self.spec.selects_by_retries() { self.valued(self.first_claimed())?.len() } else { mishaps.measured_again };
         let objective = self.amended_objective()?;
-        Ok(Mishaps { objective, measured_again, taught, unnamed, distinct_rows, lost_replicates, bare_means, ..mishaps })
+        let doubted_before = self.doubted_before()?;
+        Ok(Mishaps { objective, measured_again, doubted_before, taught, unnamed, distinct_rows, lost_replicates, bare_means, ..mishaps })
     }
 
-    /// How many values a claim can rest on.
-    fn claimed_values(&self) -> Result<usize> {
-        let look = "SELECT count(*) FROM sb_trials WHERE study = ?1 AND id >= ?2 AND value IS NOT NULL";
-        let values: i64 = self.store().read(|c| c.prepare_cached(look)?.query_row([self.key, self.first_claimed()], |row| row.get(0)))?;
-        Ok(usize::try_from(values).unwrap_or_default())
+    /// How many results from before the study that its strategy sees are marked.
+    fn doubted_before(&self) -> Result<usize> {
+        let look = "SELECT count(*) FROM sb_imports i JOIN sb_studies s ON s.study = i.study \
+                    WHERE i.study = ?1 AND i.is_corrected <> 0 AND i.value IS NOT NULL AND (i.in_time OR s.plan = 0)";
+        let count: i64 = self.store().read(|c| c.prepare_cached(look)?.query_row([self.key], |row| row.get(0)))?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
+    /// Trials with a value, from an id on.
+    fn valued(&self, first: i64) -> Result<Vec<u64>> {
+        let look = "SELECT id FROM sb_trials WHERE study = ?1 AND id >= ?2 AND value IS NOT NULL";
+        let id = |row: &Row<'_>| Ok(row.get::<_, i64>(0)?.unsigned_abs());
+        self.store().read(|c| c.prepare_cached(look)?.query_map([self.key, first], id)?.collect())
     }
 
     /// How many measurements are missing from the means of replicates that a claim can rest on, and how many of these means were told without wells and number: whoever tells one so
     /// says that it is the mean of what was planned.
     fn lost_replicates(&self) -> Result<(usize, usize)> {
+        let told = self.told_replicates(self.first_claimed())?;
+        let bare = told.iter().filter(|(_, lost)| lost.is_none()).count();
+        Ok((told.iter().filter_map(|(_, lost)| *lost).sum(), bare))
+    }
+
+    /// Means of replicates from an id on, with how many measurements are missing from each; none where it was told without wells and number.
+    fn told_replicates(&self, first: i64) -> Result<Vec<(u64, Option<usize>)>> {
         let planned = self.spec.replicates();
         if planned < 2 {
-            return Ok((0, 0));
+            return Ok(Vec::new());
         }
         let lost = self.lost_wells()?;
         let look = "SELECT id, replicates FROM sb_trials WHERE study = ?1 AND id >= ?2 AND state = 'done' AND value IS NOT NULL";
         let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, Option<u32>>(1)?));
-        let told: Vec<(u64, Option<u32>)> =
-            self.store().read(|c| c.prepare_cached(look)?.query_map([self.key, self.first_claimed()], row)?.collect())?;
+        let told: Vec<(u64, Option<u32>)> = self.store().read(|c| c.prepare_cached(look)?.query_map([self.key, first], row)?.collect())?;
         let by_number = |number: u32| planned.saturating_sub(number as usize);
-        let bare = told.iter().filter(|(id, number)| number.is_none() && !lost.contains_key(id)).count();
-        Ok((told.iter().map(|(id, number)| lost.get(id).copied().or(number.map(by_number)).unwrap_or(0)).sum(), bare))
+        Ok(told.into_iter().map(|(id, number)| (id, lost.get(&id).copied().or(number.map(by_number)))).collect())
     }
 }

@@ -1,7 +1,7 @@
 //! How the evaluations nearest to a setting ended: a model knows nothing of failures, and may recommend where nothing can be measured.
 
 use crate::space::Space;
-use crate::{ImportedRow, TrialResult, TrialRow, TrialStatus, Value};
+use crate::{ImportedRow, NO_RESULT, TrialResult, TrialRow, TrialStatus, Value};
 use serde::Serialize;
 use sigmabar::Domain;
 
@@ -29,7 +29,10 @@ impl Nearest {
         };
         let answered = |row: &&TrialRow| matches!(row.state, TrialStatus::Done | TrialStatus::Failed | TrialStatus::Late);
         let own = trials.iter().filter(answered).map(|row| (&row.values, row.value.is_none()));
-        let earlier = imported.iter().map(|row| (&row.values, matches!(row.result, TrialResult::Failed { .. })));
+        let earlier = imported.iter().filter_map(|row| match &row.result {
+            TrialResult::Failed { reason } if reason == NO_RESULT => None,
+            result => Some((&row.values, matches!(result, TrialResult::Failed { .. }))),
+        });
         let mut ends: Vec<(f64, bool)> = own.chain(earlier).filter_map(|(values, failed)| Some((distance(values)?, failed))).collect();
         ends.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         ends.truncate(NEAREST);

@@ -3,7 +3,7 @@
 use super::Study;
 use super::asking::{note, note_detail};
 use super::wells::{FilledSheet, Well, is_as_told, is_same};
-use crate::store::{CollectedWord, Failure, now};
+use crate::store::{CollectedWord, Failure, MarkNumber, now};
 use crate::{Error, EventKind, ImportedRow, Result, StudySpec, Told, TrialResult, TrialStatus, Value};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use sigmabar::Collected;
@@ -242,7 +242,7 @@ impl Study {
                         CollectedWord(collected),
                         now(),
                         replicates,
-                        row.is_corrected
+                        MarkNumber(row.mark)
                     ])?;
             }
             note(transaction, self.key, EventKind::Imported, None, None)?;

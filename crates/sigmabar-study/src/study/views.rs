@@ -3,12 +3,12 @@
 use super::Study;
 use super::nearest::Nearest;
 use super::shown::{Advice, BatchRow, BestObserved, Status, Survivors};
-use crate::store::now;
+use crate::store::{CollectedWord, MarkNumber, now};
 use crate::{ControlRow, EventKind, EventRow, ImportedRow, Page, Result, TrialResult, TrialRow, TrialStatus, Value};
 use rusqlite::{OptionalExtension, Row, params};
-use sigmabar::Strategy;
 use sigmabar::strategy::{BatchReport, Direction, PremiseRow, Standing};
-use std::collections::{BTreeMap, BTreeSet};
+use sigmabar::{Collected, Strategy};
+use std::collections::BTreeMap;
 
 impl Study {
     /// All trials in the order of their ids.
@@ -44,20 +44,21 @@ impl Study {
         let query = "SELECT settings, value, std_error, reason, replicates, is_corrected FROM sb_imports WHERE study = ?1 ORDER BY number";
         let read = |row: &Row<'_>| {
             let result = TrialResult::of_columns(row.get(1)?, row.get(2)?, row.get(4)?, row.get(3)?);
-            Ok((row.get(0)?, ImportedRow { values: Vec::new(), result, is_corrected: row.get(5)? }))
+            let MarkNumber(mark) = row.get(5)?;
+            Ok((row.get(0)?, ImportedRow { values: Vec::new(), result, mark }))
         };
         let rows: Vec<(String, ImportedRow)> = self.store().read(|c| c.prepare(query)?.query_map([self.key], read)?.collect())?;
         rows.into_iter().map(|(settings, row)| Ok(ImportedRow { values: self.read_values(&settings)?, ..row })).collect()
     }
 
-    /// Trials whose results were corrected or withdrawn after they were analysed.
+    /// As what each of them was imported.
     ///
     /// # Errors
     /// [`crate::Error::Store`].
-    pub fn corrected_after_analysis(&self) -> Result<BTreeSet<u64>> {
-        let query = "SELECT DISTINCT trial FROM sb_events WHERE study = ?1 AND kind IN ('replaced', 'withdrawn') AND json_extract(detail, '$.analysed')";
-        let ids: Vec<i64> = self.store().read(|c| c.prepare(query)?.query_map([self.key], |row| row.get(0))?.collect())?;
-        Ok(ids.into_iter().map(i64::unsigned_abs).collect())
+    pub fn imported_as(&self) -> Result<Vec<Collected>> {
+        let query = "SELECT collected FROM sb_imports WHERE study = ?1 ORDER BY number";
+        let read = |row: &Row<'_>| row.get(0).map(|CollectedWord(collected)| collected);
+        self.store().read(|c| c.prepare(query)?.query_map([self.key], read)?.collect())
     }
 
     /// What control wells came to, in the order of batches, plates and wells.

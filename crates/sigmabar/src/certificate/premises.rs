@@ -374,7 +374,7 @@ impl Premises {
                 self.losses.origin,
                 match self.losses.value {
                     0 if self.losses.origin == Origin::Declared => {
-                        "no planned observation was lost: nothing was left out of settings that were shown again, or of means told without their number of replicates"
+                        "no planned observation was lost: nothing was left out of settings that were shown again, of means told without their number of replicates, or of results from before"
                             .to_owned()
                     }
                     0 => "no planned observation was lost".to_owned(),

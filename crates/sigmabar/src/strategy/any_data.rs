@@ -43,6 +43,8 @@ struct Facts {
     lost: usize,
     copies: usize,
     repeats: Repeated,
+    /// Results from before the run: whoever gives them says that nothing was left out.
+    has_earlier: bool,
 }
 
 /// The band at the candidates and at the recommended point, which is the last.
@@ -65,8 +67,9 @@ impl Judged for Band<'_> {
 }
 
 impl<'a> AnyData<'a> {
-    /// Everything a run has measured, and the setting it recommends; none where kernel, norm bound and noise were not given.
-    pub fn new(problem: &'a Problem, ledger: &Ledger, recommended: &[f64]) -> Result<Option<Self>> {
+    /// Everything a run has measured, how many results from before it may have been chosen by their noise, and the setting it recommends; none where kernel, norm bound and noise
+    /// were not given.
+    pub fn new(problem: &'a Problem, ledger: &Ledger, doubted_before: usize, recommended: &[f64]) -> Result<Option<Self>> {
         let (Some(_), Some(norm_bound), Some(noise), Some(ridge), None) =
             (problem.kernel(), problem.norm_bound(), problem.noise(), problem.ridge(), problem.unknown_level())
         else {
@@ -87,9 +90,10 @@ impl<'a> AnyData<'a> {
         let candidates = SetOfCandidates::new(problem, CANDIDATES)?;
         let mut queries = candidates.points().to_points();
         queries.push(recommended)?;
-        let lost = ledger.lost_until(settled) + ledger.lost_before();
+        let lost = ledger.lost_until(settled) + ledger.lost_before() + doubted_before;
         let repeats = repeats_among(ledger.measured_until(settled));
-        let facts = Facts { means: arrived.means(), lost, copies: copies(ledger.measured_before()), repeats };
+        let has_earlier = ledger.measured_before().next().is_some();
+        let facts = Facts { means: arrived.means(), lost, copies: copies(ledger.measured_before()), repeats, has_earlier };
         let noise = arrived.noise(noise)?;
         Ok(Some(Self { problem, noise, norm_bound, observations, ridge, queries, is_whole: candidates.is_whole(), facts }))
     }
@@ -202,12 +206,13 @@ impl<'a> AnyData<'a> {
 
     fn certified(&self, inducing: usize, bounds: Bounds) -> Certificate {
         let (free, rows) = (Origin::Guaranteed, self.observations.len());
-        let Facts { means, lost, copies, repeats } = self.facts;
+        let Facts { means, lost, copies, repeats, has_earlier } = self.facts;
+        let declared = |is: bool| if is { Origin::Declared } else { free };
         let premises = Premises {
-            means: Sourced::new(means, if means > 0 { Origin::Declared } else { free }),
+            means: Sourced::new(means, declared(means > 0)),
             points: Sourced::new(Collected::Adaptive, free),
             observations: Sourced::new(rows, free),
-            losses: Sourced::new(lost, self.problem.failures().origin(lost)),
+            losses: Sourced::new(lost, self.problem.failures().origin(lost).max(declared(has_earlier))),
             inducing: Sourced::new(inducing, free),
             queries: free,
             ..self.problem.premises(rows)

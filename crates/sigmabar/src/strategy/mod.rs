@@ -316,7 +316,7 @@ impl Strategy {
         // The paper's elimination has spent all of δ on a theorem of its own: the band, which would spend it again, says nothing beside it.
         let has_own_theorem = recommendation.is_some_and(|advice| advice.certificate.theorem == Theorem::PaperElimination);
         match recommendation.filter(|_| !has_own_theorem && !matches!(self.policy, Policy::EkUcb(_))) {
-            Some(recommendation) => AnyData::new(&self.problem, &self.ledger, &recommendation.point),
+            Some(recommendation) => AnyData::new(&self.problem, &self.ledger, self.mishaps.doubted_before, &recommendation.point),
             None => Ok(None),
         }
     }

@@ -181,10 +181,10 @@ impl<'a> RunPosterior<'a> {
     /// Whether everything measured may stand in one claim: nothing counts more than the rest, nothing was lost, corrected or is still open that may have been
     /// chosen by its noise, and nothing is there from which the premises may have been learnt.
     fn is_whole(run: &Strategy) -> bool {
-        let &Mishaps { corrected, taught, unnamed, distinct_rows, .. } = run.mishaps();
+        let &Mishaps { corrected, doubted_before, taught, unnamed, distinct_rows, .. } = run.mishaps();
         let ledger = &run.ledger;
         let settled = ledger.settled();
-        let lost = ledger.lost_before() + ledger.lost_until(settled) + corrected + run.mishaps().lost();
+        let lost = ledger.lost_before() + ledger.lost_until(settled) + corrected + doubted_before + run.mishaps().lost();
         let has_pilot = matches!(&run.policy, Policy::Sbpe(sbpe) if sbpe.pilot().is_some());
         let may_have_taught = has_pilot
             || ((taught > 0 || unnamed) && !distinct_rows)

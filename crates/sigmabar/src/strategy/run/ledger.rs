@@ -153,8 +153,13 @@ impl Ledger {
         fixed.filter_map(Attached::measured)
     }
 
-    /// How many of the results from before the run whose points were fixed have no value.
+    /// How many of the settings from before the run have no value.
     pub fn lost_before(&self) -> usize {
+        self.attached.iter().filter(|a| a.measured().is_none()).count()
+    }
+
+    /// How many of those whose points were fixed.
+    pub fn lost_of_fixed(&self) -> usize {
         self.attached.iter().filter(|a| a.collected.is_fixed() && a.measured().is_none()).count()
     }
 

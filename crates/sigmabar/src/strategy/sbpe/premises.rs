@@ -120,7 +120,7 @@ impl Arrived {
         if batch == 0 {
             facts.attached = ledger.fixed_before().count();
             facts.copies = copies(ledger.fixed_before());
-            facts.lost += ledger.lost_before();
+            facts.lost += ledger.lost_of_fixed();
         }
         facts.repeats = facts.repeats.and(repeats_of_batch(ledger, batch));
     }
@@ -147,7 +147,8 @@ impl Facts {
             means: Sourced::new(self.means, if self.means > 0 { Origin::Declared } else { Origin::Guaranteed }),
             points: Sourced::new(collected, collected.origin()),
             observations: Sourced::new(self.observations, collected.origin()),
-            losses: Sourced::new(self.lost, problem.failures().origin(self.lost)),
+            // That a table has every setting that was measured is the word of who calls them fixed.
+            losses: Sourced::new(self.lost, problem.failures().origin(self.lost).max(collected.origin())),
             inducing: Sourced::new(self.inducing, Origin::Guaranteed),
             queries: Origin::Guaranteed,
             constants: Origin::Guaranteed,
