@@ -22,6 +22,8 @@ enum Source {
     Steep,
     /// The same between the walls of a polynomial.
     Polynomial,
+    /// Drawn for every seed: Ackley's function, moved and stretched by another factor in every column.
+    Cone,
     /// Drawn for every seed: two high hills and two low ones, each long in some columns and short in others.
     Hills,
     /// Drawn for every seed: a curved valley between steep walls.
@@ -70,6 +72,7 @@ impl TestFunction {
                 let best = wave.largest(seed)?;
                 Ok(Objective { value: Box::new(move |x| wave.value(x)), best })
             }
+            Source::Cone => Ok(cone(self.domain.dim(), seed)),
             Source::Hills => Ok(hills(self.domain.dim(), seed)),
             Source::Valley => Ok(valley(self.domain.dim(), seed)),
         }
@@ -128,6 +131,9 @@ pub fn functions() -> Answer<Vec<TestFunction>> {
     add("spike3", Battery, cube(3, 0.0, 1.0)?, fixed(spike, spike_top()));
 
     add("hills6", Kin, cube(6, 0.0, 1.0)?, Source::Hills);
+    for (name, dim) in [("cone4", 4), ("cone5", 5), ("cone6", 6)] {
+        add(name, Kin, cube(dim, -5.0, 5.0)?, Source::Cone);
+    }
     add("valley4", Kin, cube(4, -2.0, 2.0)?, Source::Valley);
     for (name, dim) in [("steep2", 2), ("steep3", 3), ("steep4", 4)] {
         add(name, Kin, cube(dim, -1.0, 1.0)?, Source::Steep);
@@ -400,6 +406,14 @@ fn tops(bumps: &[Bump]) -> Vec<f64> {
     }
     tops.sort_by(|a, b| b.total_cmp(a));
     tops
+}
+
+fn cone(dim: usize, seed: u64) -> Objective {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0xc04e);
+    let mut draw = |low: f64, high: f64| (0..dim).map(|_| rng.random_range(low..high)).collect::<Vec<f64>>();
+    let (top, scales) = (draw(-3.0, 3.0), draw(0.6, 1.4));
+    let value = move |x: &[f64]| ackley(&(0..x.len()).map(|j| 0.7 + scales[j] * (x[j] - top[j])).collect::<Vec<f64>>());
+    Objective { value: Box::new(value), best: 0.0 }
 }
 
 /// In thousands; 0 at its one maximum.

@@ -19,6 +19,10 @@ use statrs::distribution::{ContinuousCDF, Normal};
 /// Measured points from which the mean is climbed, and steps of a climb.
 const STARTS: usize = 12;
 const ASCENT: usize = 30;
+/// One measured point in so many, the best, and no fewer than are climbed from, between which a climb stays.
+const SPAN: usize = 5;
+/// Deviations by which the mean counts for less in the choice between tops and measured points.
+const CAUTION: f64 = 2.0;
 /// Hyper-parameters drawn for a statement, and for each functions at candidates: the most promising, and others spread over the ranks behind them.
 const ALTERNATIVES: usize = 8;
 const PROMISING: usize = 160;
@@ -67,30 +71,32 @@ impl Evidence<'_> {
         self.stated(point, measured, mean, unexplained)
     }
 
-    /// The largest $\mu-\sigma/2$ of the tops of the posterior mean climbed from the best measured points; of these themselves the largest $\hat f-\sigma/2$ where the domain is
-    /// looked at whole, or where repeated measurements say that the function is rougher than the model. $\hat f$ is the mean, moved towards what was measured
-    /// as far as [`Unexplained`] says.
+    /// The largest $\mu-2\sigma$ of the best measured points and of the tops of the posterior mean climbed from them, without leaving the span of the better ones: beyond it
+    /// a model that is too smooth goes on rising, and is as sure of it as it is wrong. The measured point of largest $\hat f-\sigma/2$ where the domain is looked at
+    /// whole, or where repeated measurements say that the function is rougher than the model. $\hat f$ is the mean, moved towards what was measured as far as
+    /// [`Unexplained`] says.
     fn best(&self, outlook: &Outlook, unexplained: Unexplained) -> Result<(Vec<f64>, Option<usize>)> {
         let score: Vec<f64> = outlook.mean.iter().zip(&outlook.variance).map(|(m, v)| m - 0.5 * v.sqrt()).collect();
         let order = largest(&score, STARTS.min(score.len()).max(2));
-        let measured = (self.data.points.row(order[0]).to_vec(), Some(order[0]));
         if unexplained.structure > 0.0 || pool::whole(self.ground.domain, self.seed)?.is_some() {
-            return Ok(measured);
+            return Ok((self.data.points.row(order[0]).to_vec(), Some(order[0])));
         }
         let ranges = self.ground.ranges();
+        let best = largest(&score, (score.len() / SPAN).max(order.len()));
+        let near = self.ground.spanned(self.data.points.view().select(&best)?.view());
         let climb = |&at: &usize| {
             let mean = |x: &[f64]| self.model.mean_with_slope(x, &ranges);
-            self.ground.climb(&mean, self.data.points.row(at), self.data.points.view(), ASCENT)
+            near.climb(&mean, self.data.points.row(at), self.data.points.view(), ASCENT)
         };
         let ends: Vec<(Vec<f64>, f64)> = parallel(|watch| order.par_iter().inspect(|_| watch.check()).map(climb).collect());
         let there = self.model.outlook(Points::from_rows(&ends.iter().map(|(x, _)| x).collect::<Vec<_>>())?.view())?;
-        let cautious = |i: usize| there.mean[i] - 0.5 * there.variance[i].sqrt();
-        // Of two hills, the one that is the surer to be high. Without noise, what was measured is known and what was not is a guess.
-        Ok(match argmax((0..ends.len()).map(|i| (i, cautious(i)))) {
-            Some(i) if there.mean[i] > outlook.mean[order[0]] && (cautious(i) > score[order[0]] || self.fit.ridge > 1e-3) => {
-                (ends[i].0.clone(), None)
-            }
-            _ => measured,
+        let low = |of: &Outlook, i: usize| of.mean[i] - CAUTION * of.variance[i].sqrt();
+        // Of two hills, the one that is the surer to be high; and a guess only where even that is more than what was measured.
+        let top = argmax((0..ends.len()).map(|i| (i, low(&there, i))));
+        let at = argmax(order.iter().map(|&i| (i, low(outlook, i)))).unwrap_or(order[0]);
+        Ok(match top {
+            Some(i) if low(&there, i) > low(outlook, at) => (ends[i].0.clone(), None),
+            _ => (self.data.points.row(at).to_vec(), Some(at)),
         })
     }
 
@@ -177,6 +183,7 @@ mod tests {
     use super::*;
     use crate::domain::{BoxDomain, Domain};
     use crate::kernel::Kernel;
+    use crate::strategy::auto::pool::Sieve;
     use crate::strategy::auto::scale::Scale;
     use crate::strategy::{Ask, Auto, Direction, Outcome, Policy, Strategy};
     use rand::{RngExt, SeedableRng};
@@ -214,6 +221,41 @@ mod tests {
         let all: Vec<(bool, bool)> = (0..20).into_par_iter().map(|seed| falsehoods(seed, 60)).collect();
         let count = |of: fn(&(bool, bool)) -> bool| all.iter().filter(|one| of(one)).count();
         assert!(count(|f| f.0) <= 2 && count(|f| f.1) <= 2, "{} gaps and {} intervals", count(|f| f.0), count(|f| f.1));
+    }
+
+    /// What is recommended on the line under a given model, of Matérn kernel of this length.
+    fn recommended(x: &[f64], f: impl Fn(f64) -> f64, length: f64) -> f64 {
+        let (n, raw) = (x.len(), x.iter().map(|&v| f(v)).collect());
+        let data = Data { points: Points::on_line(x.to_vec()).unwrap(), errors: vec![None; n], spread: n, raw, failed: None };
+        let problem = Problem::new(Domain::Box(BoxDomain::unit(1).unwrap()), 60).unwrap();
+        let fit = Fit::plain(Kernel::matern(2.5, length, 1.0).unwrap(), 0.02, Scale::IDENTITY);
+        let (fitting, model) = (Fitting::new(&problem, &data, 1).unwrap(), fit.model(&data).unwrap());
+        let ground = Ground::new(problem.domain(), &model);
+        let pool = Sieve::new(&ground, &model, &data, 1).pool().unwrap();
+        let evidence =
+            Evidence { problem: &problem, ground: &ground, data: &data, fitting: &fitting, fit: &fit, model: &model, pool: &pool, seed: 1 };
+        let noise = Unexplained { noise: 4e-4, structure: 0.0 };
+        evidence.best(&model.outlook(data.points.view()).unwrap(), noise).unwrap().0[0]
+    }
+
+    fn even(low: f64, high: f64, count: usize) -> impl Iterator<Item = f64> {
+        (0..count).map(move |i| low + (high - low) * i as f64 / (count - 1) as f64)
+    }
+
+    /// A cone measured on one side of its top: a smooth model rises on the other side, and is sure of it.
+    #[test]
+    fn no_place_beyond_the_best_measured_points_is_recommended() {
+        let x: Vec<f64> = even(0.0, 0.19, 8).chain(even(0.2, 0.3, 14)).chain(even(0.75, 1.0, 6)).collect();
+        let found = recommended(&x, |v| -10.0 * (v - 0.3).abs(), 1.0);
+        assert!((0.29..=0.3).contains(&found), "{found}");
+    }
+
+    /// A top between two far points may be higher than the hill that was measured well, or lower; and the hill's own top is found between its points.
+    #[test]
+    fn a_guess_is_not_recommended_before_a_hill_that_is_known() {
+        let x: Vec<f64> = even(0.05, 0.35, 10).chain([0.55, 0.7, 0.95]).collect();
+        let found = recommended(&x, |v| if v < 0.4 { 1.0 - 10.0 * (v - 0.2).powi(2) } else { 0.8 * f64::from(u8::from(v > 0.6)) }, 0.3);
+        assert!((found - 0.2).abs() < 0.01 && !x.contains(&found), "{found}");
     }
 
     /// 2000 candidates in a thousandth of the line, and 200 on the rest of it.

@@ -20,7 +20,11 @@ const CATEGORIES: usize = 16;
 /// Moves tried where constraints leave no gradient to follow, for each step of a climb.
 const MOVES: usize = 4;
 
-/// A domain with the distances over which a model says that the function changes.
+/// What rounding to a level and back may change, in ranges of a column.
+const ROUNDED: f64 = 1e-9;
+
+/// A domain, or a part of it, with the distances over which a model says that the function changes.
+#[derive(Clone)]
 pub(super) struct Ground<'a> {
     pub domain: &'a Domain,
     pub low: Vec<f64>,
@@ -93,6 +97,21 @@ impl<'a> Ground<'a> {
         }
     }
 
+    /// The part of the domain between the lowest and the highest of these points in every number.
+    pub fn spanned(&self, points: PointsRef<'_>) -> Self {
+        let end = |c: usize, join: fn(f64, f64) -> f64| points.rows().map(|row| row[c]).reduce(join);
+        let mut part = self.clone();
+        for c in (0..self.low.len()).filter(|&c| !self.category[c]) {
+            part.low[c] = end(c, f64::min).unwrap_or(self.low[c]);
+            part.high[c] = end(c, f64::max).unwrap_or(self.high[c]);
+        }
+        part
+    }
+
+    fn contains(&self, x: &[f64]) -> bool {
+        x.iter().enumerate().all(|(c, v)| *v >= self.low[c] - ROUNDED && *v <= self.high[c] + ROUNDED)
+    }
+
     fn clipped(&self, mut x: Vec<f64>) -> Vec<f64> {
         x.iter_mut().enumerate().for_each(|(c, v)| *v = v.clamp(self.low[c], self.high[c]));
         x
@@ -104,7 +123,7 @@ impl<'a> Ground<'a> {
         if !self.domain.contains(natural.row(0)) {
             return None;
         }
-        Some(self.domain.encode(natural.view()).ok()?.row(0).to_vec())
+        Some(self.domain.encode(natural.view()).ok()?.row(0).to_vec()).filter(|x| self.contains(x))
     }
 
     /// A point nearby; where constraints hold, on the line to another point that satisfies them.
@@ -329,6 +348,23 @@ mod tests {
         on(&domain, |ground| {
             let (x, _) = ground.climb(&f, &[0.9, 0.0, 0.0], none.view(), 30);
             assert!((x[0] - 0.4).abs() < 1e-3 && x[1] == 0.75 && x[2] == 2.0, "{x:?}");
+        });
+    }
+
+    #[test]
+    fn a_climb_does_not_leave_the_span_of_points() {
+        let columns = vec![Column::float(0.0, 1.0), Column::integer(0, 4), Column::categorical(3)];
+        let domain = Domain::Space(SpaceDomain::new(columns, Vec::new()).unwrap());
+        let best = Points::from_rows(&[[0.6, 0.0, 0.0], [0.9, 0.5, 0.0]]).unwrap();
+        let f = |x: &[f64]| {
+            let (value, mut slope) = bowl(&[0.4, 1.0])(&x[..2]);
+            slope.push(0.0);
+            (value + f64::from(u8::from(x[2] == 2.0)), slope)
+        };
+        on(&domain, |ground| {
+            // Categories lie beside each other, not in a row: none is beyond another.
+            let (x, _) = ground.spanned(best.view()).climb(&f, best.row(1), best.view(), 30);
+            assert!((x[0] - 0.6).abs() < 1e-9 && x[1] == 0.5 && x[2] == 2.0, "{x:?}");
         });
     }
 
