@@ -51,7 +51,7 @@ impl PyExactPosterior {
         let distinct_rows = how.1;
         let (y, how) = (vector(y)?, collected(how.0.as_deref())?);
         let rows = Seen::of(x.view().map_err(raise)?, &y);
-        let prior = prior(mean, &unit, &y, &rows)?;
+        let prior = prior(mean, &unit, (&y, None), &rows)?;
         let (kernel, tau) = (kernel.on(&rows), tau.on(&rows));
         let inner = work::run(py, move || {
             let observations = Observations::new(x.to_points()?, &y, how, prior)?;

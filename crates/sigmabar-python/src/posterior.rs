@@ -23,8 +23,9 @@ type Vector<'py> = Bound<'py, PyArray1<f64>>;
 type Grid<'py> = Bound<'py, PyArray2<f64>>;
 
 /// The prior: declared, or learnt from the responses where no mean is given.
-pub fn prior(mean: Option<Number>, unit: &Number, y: &[f64], rows: &Seen) -> PyResult<Prior> {
-    let Some(mean) = mean else { return Prior::learnt(y).map_err(raise) };
+pub fn prior(mean: Option<Number>, unit: &Number, (y, weights): (&[f64], Option<&[f64]>), rows: &Seen) -> PyResult<Prior> {
+    let learnt = || weights.map_or_else(|| Prior::learnt(y), |weights| Prior::learnt_from_means(y, weights));
+    let Some(mean) = mean else { return learnt().map_err(raise) };
     let (mean, unit) = (mean.on(rows), unit.on(rows));
     Ok(Prior::declared(mean.value, unit.value).map_err(raise)?.with_origin(mean.origin.max(unit.origin)))
 }
@@ -162,7 +163,7 @@ impl PyPosterior {
         let distinct_rows = how.1;
         let (y, how, learnt_on) = (vector(y)?, collected(how.0.as_deref())?, kernel.seen.with(&tau.seen).with(&unit.seen));
         let rows = Seen::of(x.view().map_err(raise)?, &y);
-        let prior = prior(mean, &unit, &y, &rows)?;
+        let prior = prior(mean, &unit, (&y, weights.as_deref()), &rows)?;
         let (kernel, tau, inducing) = (kernel.on(&rows), tau.on(&rows), inducing_on(inducing, &rows)?);
         let fitted = work::run(py, move || {
             let observations = observed(x.to_points()?, &y, weights.as_deref(), how, prior)?;

@@ -188,6 +188,27 @@ def test_weights_are_replicates_or_noise_levels() -> None:
         SparseKernelRegressor(**given).fit(X, y, sample_weight=np.zeros(60))
 
 
+def test_whole_weights_are_no_replicates_that_agree() -> None:
+    """Taken for rows that stand there several times, weights said that there is no noise."""
+    X, y = data(300)
+    plain = SparseKernelRegressor(random_state=0).fit(X, y)
+    for weights in (np.full(300, 3.0), np.random.default_rng(5).integers(1, 6, 300)):
+        weighed = SparseKernelRegressor(random_state=0).fit(X, y, sample_weight=weights)
+        assert np.sqrt(np.mean((weighed.predict(X) - plain.predict(X)) ** 2)) < 0.05
+        np.testing.assert_allclose(weighed.noise_ / np.sqrt(np.mean(weights)), plain.noise_, rtol=0.25)
+
+
+def test_rows_of_weight_0_neither_teach_nor_calibrate() -> None:
+    X, y = data(300)
+    used = np.arange(300) % 3 != 0
+    given = {"kernel": sb.Matern(lengthscale=0.5), "noise": 0.1, "learn": False, "random_state": 0}
+    for calibration in ("split", "cross"):
+        weighed = SparseKernelRegressor(**given, calibration=calibration).fit(X, np.where(used, y, 1e3), sample_weight=used)
+        without = SparseKernelRegressor(**given, calibration=calibration).fit(X[used], y[used], sample_weight=np.ones(used.sum()))
+        for of in ("function", "response"):
+            np.testing.assert_array_equal(weighed.interval(X, of=of).width, without.interval(X, of=of).width)
+
+
 def test_several_outputs_are_several_models() -> None:
     X, y = data(60)
     both = np.column_stack([y, -2 * y])

@@ -179,3 +179,29 @@ fn a_negative_residual_norm_is_refused() {
     let bad = ResidualNorm { value: -1.0, kind: ResidualNormKind::Trace };
     assert!(matches!(posterior.log_evidence_upper_bound(Some(bad)), Err(Error::Parameter { name: "residual norm", .. })));
 }
+
+/// With weights the evidence is that of noise variances τ²/w, rows at one point with weights of their own included: for the exact model, the sparse one with every point inducing, and what is
+/// left of it without its rows.
+#[test]
+fn weights_are_noise_levels_in_the_evidence() {
+    let (kernel, k) = matern();
+    let mut draws = Draws::new(31);
+    for _ in 0..10 {
+        let instance = instance(&mut draws, Prior::declared(0.3, 1.7).unwrap());
+        let Instance { x, y, tau, prior, .. } = &instance;
+        let weights: Vec<f64> = x.iter().map(|_| 0.2 + 5.0 * draws.uniform()).collect();
+        let mut a = oracle::table(k, x, x);
+        (0..x.len()).for_each(|i| a[i][i] = a[i][i] + Double::from(tau * tau / weights[i]));
+        let scaled: Vec<Double> = y.iter().map(|v| Double::from(prior.to_model(*v))).collect();
+        let log_det: f64 = pivots(&a).iter().map(|p| p.value().ln()).sum();
+        let constant = x.len() as f64 * (std::f64::consts::TAU * prior.unit().powi(2)).ln();
+        let expected = -0.5 * (constant + log_det + dot(&scaled, &solve(&a, &scaled)).value());
+        let points = Points::from_rows(x).unwrap();
+        let observations = Observations::weighted(points.clone(), y, &weights, Collected::DeclaredFixed, *prior).unwrap();
+        close(ExactPosterior::new(&kernel, *tau, observations.clone()).unwrap().log_evidence(), expected, 1e-8, "exact");
+        let sparse = Posterior::fit(Arc::new(FeatureMap::new(&kernel, points).unwrap()), *tau, observations).unwrap();
+        close(sparse.elbo(), expected, 1e-6, "every point inducing");
+        assert!(sparse.log_evidence_upper_bound(None).unwrap() >= expected - 1e-9);
+        close(sparse.without_rows(0).unwrap().elbo(), expected, 1e-6, "without rows");
+    }
+}

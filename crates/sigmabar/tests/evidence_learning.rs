@@ -280,3 +280,26 @@ fn a_function_that_turns_many_times_is_found_across_the_valley() {
         assert!(error.sqrt() < 0.25, "{dim} columns: off by {} with {:?}", error.sqrt(), learnt.kernel().value);
     }
 }
+
+/// Rows that stand in the table three times, as a join makes them, never differ: taken for replicates they would say that there is no noise at all, and the model would go through every response.
+#[test]
+fn repeats_that_never_differ_say_nothing_about_the_noise() {
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let x = uniform(&mut rng, 120, 1);
+    let y = smooth(&x, 0.3);
+    let templates = vec![Kernel::matern(2.5, 1.0, 1.0).unwrap()];
+    let rows: Vec<usize> = (0..360).map(|i| i % 120).collect();
+    let tripled: Vec<f64> = rows.iter().map(|&i| y[i]).collect();
+    let once = fit_hyperparameters(&observe(x.clone(), &y), &Learning::new(templates.clone())).unwrap();
+    let thrice = fit_hyperparameters(&observe(x.view().select(&rows).unwrap(), &tripled), &Learning::new(templates.clone())).unwrap();
+    let weighted = Observations::weighted(x.clone(), &y, &[3.0; 120], Collected::DeclaredFixed, Prior::learnt(&y).unwrap()).unwrap();
+    let weighted = fit_hyperparameters(&weighted, &Learning::new(templates.clone())).unwrap();
+    assert!((thrice.ridge() / weighted.ridge() - 1.0).abs() < 1e-6, "{} and {}", thrice.ridge(), weighted.ridge());
+    // Three times the precision of what is one measurement: the noise of one is that of a third of it.
+    assert!((thrice.ridge() / once.ridge() / 3.0_f64.sqrt()).ln().abs() < 0.1, "{} and {}", thrice.ridge(), once.ridge());
+    // One that differs says what they are.
+    let mut differing = tripled;
+    differing[0] += 0.2;
+    let replicates = fit_hyperparameters(&observe(x.view().select(&rows).unwrap(), &differing), &Learning::new(templates)).unwrap();
+    assert!(replicates.ridge() < 0.3 * thrice.ridge(), "{} and {}", replicates.ridge(), thrice.ridge());
+}

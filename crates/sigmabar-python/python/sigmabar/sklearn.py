@@ -162,7 +162,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SparseKernelRegressor:
-        """Learns from the rows of ``X`` and their responses. A row of weight w counts as w replicates: its noise variance is that of the others divided by w."""
+        """Learns from the rows of ``X`` and their responses. A row of weight w counts as the mean of w replicates: its noise variance is that of the others divided by w."""
         for former in ("outputs_", "posterior_", "_categories", "_group"):
             self.__dict__.pop(former, None)
         table = columns_of(X)
@@ -216,16 +216,21 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             self.feature_names_in_ = names
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31 - 1))
+        if weights is not None:
+            # What counts for nothing neither teaches nor calibrates.
+            used = weights > 0
+            if not used.any():
+                raise Error("sample_weight is 0 for every row: some must count")
+            X, y, weights = X[used], y[used], weights[used]
         kept, held = self._parts(X, y, seed)
-        X_kept, y_kept, w_kept = _weighed(X[kept], y[kept], None if weights is None else weights[kept])
-        self.posterior_ = self._learnt(X_kept, y_kept, w_kept, seed)
+        self.posterior_ = self._learnt(X[kept], y[kept], None if weights is None else weights[kept], seed)
         self._calibrated = None
         column = None if group is None else count(group, "group")
         if len(held):
             calibrated = _core.Conformal.of([self.posterior_._core], [X[held]], [np.asarray(y[held], float)], column)
             self._calibrated = _Calibrated(calibrated)
             if len(X) <= _MOST_TO_REFIT:
-                self.posterior_ = self._refitted(*_weighed(X, y, weights), seed)
+                self.posterior_ = self._refitted(X, y, weights, seed)
         elif self.calibration == "cross" and self.norm_bound is None and len(X) >= 2 * _FOLDS:
             self._calibrated = self._crossed(X, y, weights, seed, column)
         self._describe()
@@ -242,7 +247,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         )
 
     def _learnt(self, X: Floats, y: Floats, weights: Any, seed: int) -> SparsePosterior:
-        tau = self._tau(y)
+        tau = self._tau(y, weights)
         self.evidence_, self.advice_ = None, None
         if not self.learn:
             if tau is None:
@@ -412,14 +417,14 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         seed = int(check_random_state(random_state).randint(2**31 - 1))
         return self.posterior_.sample(X, n_samples, seed).T
 
-    def _tau(self, y: Floats) -> float | None:
+    def _tau(self, y: Floats, weights: Any) -> float | None:
         """The given noise in units of the responses' standard deviation."""
         if isinstance(self.noise, str) and self.noise == "auto":
             return None
         noise = number(self.noise, 'noise, where it is not "auto",')
         if not 0 < noise < np.inf:
             raise Error(f"noise must be positive and finite, not {noise:g}")
-        deviation = float(np.std(y))
+        deviation = float(np.sqrt(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)))
         return noise / (deviation if deviation > 0 else 1.0)
 
     def _most_inducing(self) -> int:
@@ -430,17 +435,3 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
     def _describe(self) -> None:
         self.kernel_ = self.posterior_.kernel
         self.noise_ = self.posterior_.tau * self.posterior_.prior[1]
-
-
-def _weighed(X: Floats, y: Floats, weights: Any) -> tuple[Floats, Floats, Any]:
-    """Whole weights are replicates, which cost nothing beyond their first copy; others stay weights. Rows of weight 0 are left out."""
-    if weights is None:
-        return X, y, None
-    used = weights > 0
-    if not used.any():
-        raise Error("sample_weight is 0 for every row: some must count")
-    X, y, weights = X[used], y[used], weights[used]
-    if np.all(weights == np.round(weights)) and weights.sum() <= 100 * len(weights):
-        times = weights.astype(int)
-        return np.repeat(X, times, axis=0), np.repeat(y, times), None
-    return X, y, weights

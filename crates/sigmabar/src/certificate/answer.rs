@@ -277,7 +277,8 @@ impl<'a> Answers<'a> {
         let (information, prior) = (self.posterior.information(), self.posterior.prior());
         let kernel = information.features().sourced_kernel();
         let learnt = kernel.value.log_parameters().len() + 1 + usize::from(prior.origin() == Origin::LearntHere);
-        let rows = information.len() as f64;
+        // Copies of rows teach nothing.
+        let rows = information.len().saturating_sub(self.posterior.responses().doubts().copies) as f64;
         let freedom = (rows - learnt as f64).max(0.25 * rows).max(1.0);
         let tail = 1.0 - 0.5 * self.claim.delta();
         match StudentsT::new(0.0, 1.0, freedom) {

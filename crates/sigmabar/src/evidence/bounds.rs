@@ -63,15 +63,16 @@ impl Space {
     /// Reads the spread of the data. `ridge_limits` are relative to the root mean square of the responses. Cost O(nd).
     pub fn new(template: &Kernel, observations: &Observations, ridge_limits: (f64, f64)) -> Self {
         let columns = columns(observations.locations().points());
-        let square = observations.sum_squares() / observations.len() as f64;
-        let scale = if square > 0.0 { square } else { 1.0 };
+        let square = |count: f64| if observations.sum_squares() > 0.0 { observations.sum_squares() / count } else { 1.0 };
+        // The ridge is that of a row of weight 1, whatever the weights of those that are there.
+        let (scale, noise) = (square(observations.locations().total()), square(observations.len() as f64).sqrt());
         let all: Vec<usize> = (0..columns.len()).collect();
         let mut kernel = Vec::new();
         add_variables(template, &columns, &all, scale, &mut kernel);
         let ridge = Variable {
-            bounds: ((ridge_limits.0 * scale.sqrt()).ln(), (ridge_limits.1 * scale.sqrt()).ln()),
-            median: (0.3 * scale.sqrt()).ln(),
-            centre: (0.1 * scale.sqrt()).ln(),
+            bounds: ((ridge_limits.0 * noise).ln(), (ridge_limits.1 * noise).ln()),
+            median: (0.3 * noise).ln(),
+            centre: (0.1 * noise).ln(),
             width: 2.0,
             above: 2.0,
             is_length: false,

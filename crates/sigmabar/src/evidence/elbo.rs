@@ -33,12 +33,12 @@ impl Posterior {
         Ok(self.log_normaliser() - 0.5 * self.quadratic_at(self.information().ridge().powi(2) + lambda)?)
     }
 
-    /// `−½[n log 2πu² + log|κ+τ²I|]`, with `log|κ+τ²I| = n log τ² + log|B|`.
+    /// `−½[n log 2πu² + log|κ+τ²W⁻¹|]`, with `log|κ+τ²W⁻¹| = n log τ² − Σ log w + log|B|`.
     fn log_normaliser(&self) -> f64 {
         let information = self.information();
         let n = information.len() as f64;
         let unit = self.prior().unit();
-        -0.5 * (n * (TAU * (unit * information.ridge()).powi(2)).ln() + information.lower().log_det())
+        -0.5 * (n * (TAU * (unit * information.ridge()).powi(2)).ln() - information.kept().log_weights() + information.lower().log_det())
     }
 
     /// `yᵀ(κ+tI)⁻¹y = (Σy² − hᵀ(tI+G)⁻¹h)/t`, with `hᵀ(tI+G)⁻¹h = ‖L_t⁻¹h‖²/t`, `L_t L_tᵀ = I + G/t`.

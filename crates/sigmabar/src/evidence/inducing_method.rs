@@ -33,7 +33,7 @@ impl InducingMethod {
     pub(super) fn points(&self, kernel: &Kernel, ridge: f64, locations: &Locations, size: usize, missed: f64, seed: u64) -> Result<Points> {
         let (pool, points) = ((POOL * size).max(SMALLEST_POOL), locations.points());
         let mean = kernel.diagonal(points).iter().sum::<f64>() / points.len() as f64;
-        let fraction = (missed / (mean * locations.len() as f64)).clamp(f64::MIN_POSITIVE, 1.0);
+        let fraction = (missed / (mean * locations.total())).clamp(f64::MIN_POSITIVE, 1.0);
         let stop = Stop::at_trace(fraction, size).with_subsample(pool);
         let rule = match self {
             Self::Rule(rule) => rule.clone(),

@@ -210,15 +210,13 @@ impl Learnt {
 /// [`Error::Empty`] without templates, kernels of another width, settings out of range, a failed self-check.
 pub fn fit_hyperparameters(observations: &Observations, learning: &Learning) -> Result<Learnt> {
     learning.validate(observations.locations().points().dim())?;
-    let mut found = exact_stage(observations, learning)?;
-    let distinct = observations.locations().distinct();
+    let means = observations.without_equal_repeats();
+    let all = means.as_ref().unwrap_or(observations);
+    let mut found = exact_stage(all, learning)?;
+    let distinct = all.locations().distinct();
     let rounds = if distinct > learning.exact_points || learning.most_inducing(distinct) < distinct {
         let kernel = found.kernel.clone();
-        let some = if distinct > learning.rows {
-            observations.at_points(&sample(distinct, learning.rows, learning.seed))?
-        } else {
-            observations.clone()
-        };
+        let some = if distinct > learning.rows { all.at_points(&sample(distinct, learning.rows, learning.seed))? } else { all.clone() };
         Search::new(&kernel, &some, learning).climb_elbo(&mut found)?
     } else {
         0

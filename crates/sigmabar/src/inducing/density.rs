@@ -71,7 +71,7 @@ fn masses(locations: &Locations, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let sampled: f64 = sample.iter().map(|&j| locations.count(j)).sum();
     let widths = bandwidths(locations, &sample);
     let norm: f64 = widths.iter().map(|h| (2.0 * PI).sqrt() * h).product();
-    let factor = locations.len() as f64 / sampled / norm;
+    let factor = locations.total() / sampled / norm;
     let one = |i| {
         let x = points.row(i);
         let term = |&j: &usize| {

@@ -50,7 +50,7 @@ pub(super) fn select(size: usize, locations: &Locations, rng: &mut ChaCha8Rng) -
 /// Standard deviation of each column over the observations, 1 for a constant column.
 fn deviations(locations: &Locations) -> Vec<f64> {
     let points = locations.points();
-    let n = locations.len() as f64;
+    let n = locations.total();
     let column = |a: usize| {
         let weighted = || points.rows().enumerate().map(|(i, row)| (locations.count(i), row[a]));
         let mean = weighted().map(|(c, v)| c * v).sum::<f64>() / n;

@@ -57,7 +57,7 @@ pub(crate) fn absorb(features: &FeatureMap, ridge: f64, locations: &Locations, s
     features.check_width(x)?;
     let pass = Pass { features, ridge, locations, sums };
     let largest = features.kernel().max_diagonal(x);
-    if asks_for_reflections(locations.len(), largest, ridge) {
+    if asks_for_reflections(locations.total(), largest, ridge) {
         return pass.orthogonal();
     }
     if pass.expected_whitening_bound() <= WHITEN_AFTER_SHARE * ridge * ridge {
@@ -70,8 +70,8 @@ pub(crate) fn absorb(features: &FeatureMap, ridge: f64, locations: &Locations, s
 }
 
 /// Whether squaring the features would lose too many digits under this ridge.
-pub(super) fn asks_for_reflections(rows: usize, largest: f64, ridge: f64) -> bool {
-    rows as f64 * largest / (ridge * ridge) > ORTHOGONAL_ABOVE
+pub(super) fn asks_for_reflections(total: f64, largest: f64, ridge: f64) -> bool {
+    total * largest / (ridge * ridge) > ORTHOGONAL_ABOVE
 }
 
 struct Pass<'a> {
@@ -203,13 +203,13 @@ impl Pass<'_> {
         let optimistic = (self.summation_length() + 4.0 * self.features.len() as f64)
             * f64::EPSILON
             * per_row
-            * self.locations.len() as f64
+            * self.locations.total()
             * self.features.lower().inverse_norm_estimate().powi(2)
             / self.features.len() as f64;
         if optimistic > WHITEN_AFTER_SHARE * self.ridge * self.ridge {
             return optimistic;
         }
-        self.whitening_bound(per_row * self.locations.len() as f64)
+        self.whitening_bound(per_row * self.locations.total())
     }
 
     fn absorbed(&self, gram: Matrix, lower: Lower, sums: Sums, method: GramMethod, whitening_bound: f64) -> Absorbed {

@@ -141,13 +141,14 @@ impl Information {
     /// The same without the rows.
     pub(crate) fn summed(&self) -> Self {
         let (rows, largest, collected) = (self.len(), self.largest_variance(), self.collected());
-        Self { locations: KeptLocations::Sums(SummedLocations { rows, largest, collected }), ..self.clone() }
+        let (total, log_weights) = (self.locations.total(), self.locations.log_weights());
+        Self { locations: KeptLocations::Sums(SummedLocations { rows, total, largest, log_weights, collected }), ..self.clone() }
     }
 
     /// The same measurements under another ridge. None where that ridge asks for reflections instead of a Gram matrix, or these made the factor. Cost O(m³).
     pub(crate) fn at_ridge(&self, ridge: f64) -> Option<Self> {
-        let reflected =
-            self.facts.method == GramMethod::Orthogonal || absorb::asks_for_reflections(self.len(), self.largest_variance(), ridge);
+        let reflected = self.facts.method == GramMethod::Orthogonal
+            || absorb::asks_for_reflections(self.locations.total(), self.largest_variance(), ridge);
         if reflected || positive("ridge", ridge).is_err() {
             return None;
         }
@@ -208,12 +209,12 @@ impl Information {
         self.residual_trace
     }
 
-    /// $\operatorname{tr}D$ enlarged by a bound on its rounding that costs no pass: one residual's bound per observation, what the sums lose, and on the method that
+    /// $\operatorname{tr}D$ enlarged by a bound on its rounding that costs no pass: one residual's bound for each, with its weight, what the sums lose, and on the method that
     /// whitens after the product the change of $\operatorname{tr}G$, at most $\sqrt m$ times the Frobenius bound.
     pub(crate) fn certified_residual_trace(&self) -> f64 {
         let m = self.features.len() as f64;
         let largest = self.largest_variance();
-        let per_point = self.len() as f64 * self.features.residual_rounding(largest);
+        let per_point = self.locations.total() * self.features.residual_rounding(largest);
         let sums = (self.facts.summation_length + m) * f64::EPSILON * self.prior_trace + m.sqrt() * self.facts.whitening_bound;
         self.residual_trace + per_point + sums
     }

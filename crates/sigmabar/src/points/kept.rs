@@ -17,8 +17,12 @@ pub(crate) enum KeptLocations {
 pub(crate) struct SummedLocations {
     /// Number of observations.
     pub rows: usize,
+    /// What their weights add up to.
+    pub total: f64,
     /// The largest $k(x_i,x_i)$.
     pub largest: f64,
+    /// $\sum\log w$ over the rows.
+    pub log_weights: f64,
     pub collected: Collected,
 }
 
@@ -76,6 +80,22 @@ impl KeptLocations {
         }
     }
 
+    /// What all counts or weights add up to.
+    pub fn total(&self) -> f64 {
+        match self {
+            Self::Rows(locations) => locations.total(),
+            Self::Sums(sums) => sums.total,
+        }
+    }
+
+    /// $\sum\log w$ over the rows: what weights add to twice the log evidence. 0 without weights.
+    pub fn log_weights(&self) -> f64 {
+        match self {
+            Self::Rows(locations) => locations.log_weights(),
+            Self::Sums(sums) => sums.log_weights,
+        }
+    }
+
     pub fn collected(&self) -> Collected {
         match self {
             Self::Rows(locations) => locations.collected(),
@@ -96,6 +116,7 @@ impl KeptLocations {
             Self::Rows(locations) => Arc::make_mut(locations).push(x).map(drop),
             Self::Sums(sums) => {
                 sums.rows += 1;
+                sums.total += 1.0;
                 sums.largest = sums.largest.max(k_xx);
                 Ok(())
             }
@@ -108,6 +129,7 @@ impl KeptLocations {
             Self::Rows(locations) => *locations = Arc::new(locations.extended(x)?),
             Self::Sums(sums) => {
                 sums.rows += x.len();
+                sums.total += x.len() as f64;
                 sums.largest = largest;
             }
         }
@@ -118,7 +140,14 @@ impl KeptLocations {
     pub fn is_consistent(&self) -> bool {
         match self {
             Self::Rows(locations) => locations.is_consistent(),
-            Self::Sums(sums) => sums.rows > 0 && sums.largest.is_finite() && sums.largest >= 0.0,
+            Self::Sums(sums) => {
+                sums.rows > 0
+                    && sums.largest.is_finite()
+                    && sums.largest >= 0.0
+                    && sums.log_weights.is_finite()
+                    && sums.total.is_finite()
+                    && sums.total > 0.0
+            }
         }
     }
 }

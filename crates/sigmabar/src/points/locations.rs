@@ -117,6 +117,8 @@ pub struct Locations {
     group: Vec<u32>,
     /// Whether counts are weights, which say how many measurements a row is the mean of.
     is_weighted: bool,
+    /// $\sum\log w$ over the rows; 0 without weights.
+    log_weights: f64,
     collected: Collected,
 }
 
@@ -126,7 +128,7 @@ impl Locations {
     pub fn new(points: Points, collected: Collected) -> Self {
         let group = group_equal_rows(points.view());
         if group.is_empty() {
-            return Self { points, counts: Vec::new(), group, is_weighted: false, collected };
+            return Self { points, counts: Vec::new(), group, is_weighted: false, log_weights: 0.0, collected };
         }
         let distinct = 1 + *group.iter().max().unwrap_or(&0) as usize;
         let mut counts = vec![0.0; distinct];
@@ -137,24 +139,29 @@ impl Locations {
             }
             counts[g as usize] += 1.0;
         }
-        Self { points: Points::from_valid(data, points.dim()), counts, group, is_weighted: false, collected }
+        Self { points: Points::from_valid(data, points.dim()), counts, group, is_weighted: false, log_weights: 0.0, collected }
     }
 
     /// The same with a weight for each row in the place of its count of 1.
     pub(crate) fn weighted(points: Points, weights: &[f64], collected: Collected) -> Result<Self> {
         same_length("weights", points.len(), weights.len())?;
-        if let Some(&value) = weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
-            return Err(Error::Parameter { name: "weight", value, requirement: "finite and positive" });
-        }
+        usable_weights(weights)?;
         let plain = Self::new(points, collected);
         let counts = plain.sum_by_point("weights", weights)?;
-        Ok(plain.with_weights(counts))
+        Ok(plain.with_weights(counts, weights.iter().map(|w| w.ln()).sum()))
+    }
+
+    /// Each distinct point as one row that is the mean of its repetitions.
+    pub(super) fn as_means(&self) -> Self {
+        let counts: Vec<f64> = (0..self.distinct()).map(|i| self.count(i)).collect();
+        let log_weights = counts.iter().map(|c| c.ln()).sum();
+        Self { group: Vec::new(), ..self.clone() }.with_weights(counts, log_weights)
     }
 
     /// With these weights of the distinct points in the place of their counts.
-    fn with_weights(self, counts: Vec<f64>) -> Self {
+    fn with_weights(self, counts: Vec<f64>, log_weights: f64) -> Self {
         let group = if self.group.is_empty() { (0..self.distinct() as u32).collect() } else { self.group };
-        Self { counts, group, is_weighted: true, ..self }
+        Self { counts, group, is_weighted: true, log_weights, ..self }
     }
 
     /// The distinct points.
@@ -191,6 +198,20 @@ impl Locations {
     #[must_use]
     pub fn counts(&self) -> Option<&[f64]> {
         (!self.counts.is_empty()).then_some(self.counts.as_slice())
+    }
+
+    pub(crate) fn is_weighted(&self) -> bool {
+        self.is_weighted
+    }
+
+    /// What all counts or weights add up to.
+    pub(crate) fn total(&self) -> f64 {
+        if self.counts.is_empty() { self.len() as f64 } else { self.counts.iter().sum() }
+    }
+
+    /// $\sum\log w$ over the rows: what weights add to twice the log evidence. 0 without weights.
+    pub(crate) fn log_weights(&self) -> f64 {
+        self.log_weights
     }
 
     /// The distinct point that original row `row` belongs to.
@@ -234,18 +255,29 @@ impl Locations {
         let points = self.points().select(distinct)?;
         let counts: Vec<f64> = distinct.iter().map(|&i| self.count(i)).collect();
         if counts.iter().all(|&c| c == 1.0) {
-            return Ok(Self { points, counts: Vec::new(), group: Vec::new(), is_weighted: false, collected: self.collected });
+            return Ok(Self {
+                points,
+                counts: Vec::new(),
+                group: Vec::new(),
+                is_weighted: false,
+                log_weights: 0.0,
+                collected: self.collected,
+            });
         }
         if self.is_weighted {
-            return Ok(Self::new(points, self.collected).with_weights(counts));
+            let log_weights = counts.iter().map(|c| c.ln()).sum();
+            return Ok(Self::new(points, self.collected).with_weights(counts, log_weights));
         }
         let group = counts.iter().enumerate().flat_map(|(i, &c)| std::iter::repeat_n(i as u32, c as usize)).collect();
-        Ok(Self { points, counts, group, is_weighted: false, collected: self.collected })
+        Ok(Self { points, counts, group, is_weighted: false, log_weights: 0.0, collected: self.collected })
     }
 
     /// Whether counts and groups fit together: asked of what comes from a file.
     pub(crate) fn is_consistent(&self) -> bool {
         let u = self.distinct();
+        if !(self.log_weights.is_finite() && (self.is_weighted || self.log_weights == 0.0)) {
+            return false;
+        }
         match (self.counts.is_empty(), self.group.is_empty()) {
             (true, true) => true,
             (false, false) => {
@@ -276,7 +308,7 @@ impl Locations {
         }
         let mut weights: Vec<f64> = (0..all.distinct()).map(|i| if i < self.distinct() { self.count(i) } else { 0.0 }).collect();
         (self.len()..all.len()).for_each(|row| weights[all.distinct_of(row)] += 1.0);
-        Ok(all.with_weights(weights))
+        Ok(all.with_weights(weights, self.log_weights))
     }
 
     /// Adds one more observation at `x`; the index of its distinct point and whether that point is new. Cost O(nd).
@@ -302,6 +334,13 @@ impl Locations {
             }
         }
         Ok((index, known.is_none()))
+    }
+}
+
+pub(super) fn usable_weights(weights: &[f64]) -> Result<()> {
+    match weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
+        Some(&value) => Err(Error::Parameter { name: "weight", value, requirement: "finite and positive" }),
+        None => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What we saw: locations with the sums of their responses, and the constant prior mean declared before the data.
 
+use super::locations::usable_weights;
 use super::{Collected, Locations, Points};
 use crate::error::{Error, Result, positive, same_length};
 use crate::origin::Origin;
@@ -37,13 +38,23 @@ impl Prior {
     /// # Errors
     /// [`Error::Empty`] without responses, [`Error::NotFinite`] or [`Error::TooLarge`] naming the row.
     pub fn learnt(y: &[f64]) -> Result<Self> {
+        Self::learnt_from_means(y, &vec![1.0; y.len()])
+    }
+
+    /// The same of responses that are worth $w_i$ each ([`Observations::weighted`]).
+    ///
+    /// # Errors
+    /// As [`Prior::learnt`]; [`Error::Length`] when there is not one weight per response.
+    pub fn learnt_from_means(y: &[f64], weights: &[f64]) -> Result<Self> {
+        same_length("weights", y.len(), weights.len())?;
+        usable_weights(weights)?;
         usable_responses(y, Self::ZERO, 0)?;
         if y.is_empty() {
             return Err(Error::Empty { what: "responses" });
         }
-        let n = y.len() as f64;
-        let mean = y.iter().sum::<f64>() / n;
-        let deviation = (y.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt();
+        let total: f64 = weights.iter().sum();
+        let mean = y.iter().zip(weights).map(|(v, w)| w * v).sum::<f64>() / total;
+        let deviation = (y.iter().zip(weights).map(|(v, w)| w * (v - mean).powi(2)).sum::<f64>() / total).sqrt();
         Ok(Self { mean, unit: if deviation > 0.0 { deviation } else { 1.0 }, origin: Origin::LearntHere })
     }
 
@@ -150,6 +161,13 @@ impl Observations {
     /// # Errors
     /// As [`Observations::new`].
     pub fn at(locations: Arc<Locations>, y: &[f64], prior: Prior) -> Result<Self> {
+        if locations.is_weighted() {
+            return Err(Error::Missing {
+                what: "the weight of each row",
+                purpose: "other responses at weighted points",
+                remedy: "fit them with their weights",
+            });
+        }
         usable_responses(y, prior, 0)?;
         let centred: Vec<f64> = y.iter().map(|&v| prior.to_model(v)).collect();
         let sums = locations.sum_by_point("responses", &centred)?;
@@ -159,7 +177,7 @@ impl Observations {
     }
 
     /// Responses that are worth $w_i$ ones of variance $\tau^2$ each: the weights stand in the place of the repetition counts, so that means and variances are
-    /// those of noise variances $\tau^2/w_i$. The evidence, which leaves out the constant $\frac12\sum\log w_i$, and what is said of "n" still count rows.
+    /// those of noise variances $\tau^2/w_i$, and so is the evidence. What is said of "n" counts rows.
     ///
     /// # Errors
     /// As [`Observations::new`]; [`Error::Parameter`] for a weight that is not positive and finite.
@@ -245,8 +263,7 @@ impl Observations {
         let shift = (mean - self.prior.mean) / self.prior.unit;
         let total: f64 = self.sums.iter().sum();
         let sums = self.sums.iter().enumerate().map(|(i, s)| s - shift * self.locations.count(i)).collect();
-        let n = self.len() as f64;
-        let sum_squares = (self.sum_squares - shift * (2.0 * total - n * shift)).max(0.0);
+        let sum_squares = (self.sum_squares - shift * (2.0 * total - self.locations.total() * shift)).max(0.0);
         let prior = Prior { mean, unit: self.prior.unit, origin: Origin::LearntHere };
         Self { locations: Arc::clone(&self.locations), sums, sum_squares, prior, doubts: self.doubts, hashes: self.hashes.clone() }
     }
@@ -257,6 +274,15 @@ impl Observations {
         (0..self.len()).for_each(|row| times[self.locations.distinct_of(row)] += 1);
         let rows = self.hashes.iter().take(self.len()).enumerate();
         rows.filter(|(row, _)| times[self.locations.distinct_of(*row)] == 1).map(|(_, hash)| *hash).collect()
+    }
+
+    /// Each point as one mean, where it was measured again and every time gave the same in every digit: repetitions that never differ say nothing about the noise. Either there is none, and the
+    /// function's smoothness shows that too, or they are copies of rows. None where some differ, or nothing was repeated. Cost O(n).
+    pub(crate) fn without_equal_repeats(&self) -> Option<Self> {
+        let locations = &self.locations;
+        let never_differ = || self.hashes.iter().collect::<HashSet<_>>().len() == locations.distinct();
+        let repeated = locations.len() > locations.distinct() && self.hashes.len() == locations.len();
+        (repeated && never_differ()).then(|| Self { locations: Arc::new(locations.as_means()), hashes: Vec::new(), ..self.clone() })
     }
 
     /// The observations at some of the distinct points. Only the total scatter of repeated responses is known: each point gets its share by its count.

@@ -160,11 +160,11 @@ impl ExactPosterior {
         let locations = self.observations.locations();
         let (n, tau2) = (locations.len() as f64, self.ridge() * self.ridge());
         let counts = |i| locations.count(i);
-        // log|K_full + τ²I| = (n − u) log τ² + log|A| + Σ log c; the quadratic splits into scatter within and between points.
+        // log|K_full + τ²W⁻¹| = (n − u) log τ² + log|A| + Σ log c − Σ log w; the quadratic splits into scatter within and between points.
         let u = locations.distinct();
         let log_count: f64 = (0..u).map(|i| counts(i).ln()).sum();
         let within = self.observations.scatter() / tau2;
-        let log_det = (n - u as f64) * tau2.ln() + self.lower.log_det() + log_count;
+        let log_det = (n - u as f64) * tau2.ln() + self.lower.log_det() + log_count - locations.log_weights();
         let unit = self.observations.prior().unit();
         -0.5 * (n * (std::f64::consts::TAU * unit * unit).ln() + log_det + within + norm_squared(&self.whitened))
     }

@@ -23,7 +23,13 @@ impl Posterior {
         let prior = plan.prior.map_or_else(|| learnt_prior(&node, centre), Ok)?;
         let (responses, shift) = responses(&mut node, prior, plan);
         let projected = shifted(moments.row(0), moments.row(1), prior.unit(), shift);
-        let locations = SummedLocations { rows: node.rows as usize, largest: node.largest, collected: plan.collected };
+        let locations = SummedLocations {
+            rows: node.rows as usize,
+            total: node.rows as f64,
+            largest: node.largest,
+            log_weights: 0.0,
+            collected: plan.collected,
+        };
         let more = plan.ahead().zip(node.ahead.take());
         let (absorbed, whitened) = absorbed(node, plan.ridge.value, (prior.unit(), shift))?;
         let information = Information::assemble(Arc::clone(plan.features()), plan.ridge, KeptLocations::Sums(locations), absorbed)?;
