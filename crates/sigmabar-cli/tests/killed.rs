@@ -114,6 +114,33 @@ fn the_command_that_a_server_prints_keeps_its_token_out_of_the_arguments() {
     assert!(rows.len() == 4 && rows.iter().all(|row| row.value.is_some()));
 }
 
+/// `nohup` ignores one signal, and a script's `&` another: the rest are heard all the same, and no program is left running.
+#[cfg(unix)]
+#[test]
+fn a_run_that_ignores_some_signals_hears_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "budget = 4\nstrategy = \"random\"\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\ncommand = \"echo $$ > pid; exec sleep 300\"\n";
+    std::fs::write(directory.path().join("study.toml"), text).unwrap();
+    let script = format!("trap '' HUP INT; exec {} run study.toml", env!("CARGO_BIN_EXE_sigmabar"));
+    let mut run =
+        Command::new("sh").args(["-c", &script]).current_dir(directory.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let send = |signal: &str, pid: &str| Command::new("kill").args([signal, pid]).stderr(Stdio::null()).status().unwrap().success();
+    let pid = directory.path().join("pid");
+    let begun = std::time::Instant::now();
+    while !std::fs::read_to_string(&pid).is_ok_and(|pid| pid.ends_with('\n')) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the first trial has begun");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let program = std::fs::read_to_string(&pid).unwrap().trim().to_owned();
+    let own = run.id().to_string();
+    assert!(send("-HUP", &own) && send("-INT", &own));
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(run.try_wait().unwrap().is_none() && send("-0", &program), "what is ignored stays so");
+    assert!(send("-TERM", &own));
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    assert!(!send("-0", &program), "nothing is left running");
+}
+
 /// What is printed can be typed: with the parameters of the one study that there is, also where its directory is served; with none where there are several.
 #[test]
 fn the_command_that_a_server_prints_names_the_parameters_of_the_one_study() {

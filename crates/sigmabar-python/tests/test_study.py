@@ -374,6 +374,24 @@ def test_an_objective_that_only_fails_is_an_error_and_can_be_tried_again(tmp_pat
     assert study.status()["counts"] == {"done": 8}
 
 
+def test_an_outage_ends_the_run_and_not_the_budget(tmp_path: Path) -> None:
+    spec = {"budget": 24, "batches": [8, 8, 8], "parameters": {"x": {"type": "float", "low": 0, "high": 1}}}
+    study = sb.Study.create(tmp_path / "s.db", "s", spec)
+    calls = iter(range(100))
+
+    def lamp(x: float) -> float:
+        if next(calls) >= 8:
+            raise ZeroDivisionError("no lamp")
+        return x
+
+    with pytest.raises(sb.Error, match="all evaluations of batch 2 of study 's' failed, the last one because: .*no lamp"):
+        study.run(lamp)
+    assert study.status()["counts"] == {"done": 8, "failed": 8}
+    assert study.retry_failed() == list(range(8, 16))
+    assert study.run(lambda x: x) == "finished"
+    assert study.status()["counts"] == {"done": 24}
+
+
 def _begin(file: str) -> int:
     spec = {"budget": 8, "batches": 2, "parameters": {"x": {"type": "float", "low": 0, "high": 1}}}
     return len(sb.Study.create(file, "s", spec, exist_ok=True).ask(1, worker=str(os.getpid())) or [])

@@ -289,7 +289,7 @@ impl Remote {
         let until = Instant::now() + full.mul_f64(0.5 + jitter()).max(asked.mul_f64(1.0 + 0.25 * jitter()));
         while Instant::now() < until {
             if self.stop.is_triggered() {
-                return Err(self.trouble("interrupted while it was not reached; results are kept in the outbox and sent next time"));
+                return Err(self.trouble("interrupted while it was not reached; what is kept in the outbox is sent next time"));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -346,8 +346,17 @@ impl Exchange for Remote {
         let key = format!("{id}-{:016x}{:016x}", random(), random());
         let (server, study, identity) = (self.server.clone(), self.study.clone(), self.identity.clone());
         let letter = Letter { server, study, identity, id, key, result: ResultBody::of(&result) };
-        let kept = self.outbox.as_ref().map(|outbox| outbox.keep(&letter)).transpose();
-        let kept = kept.map_err(|source| Error::File { path: "the outbox".into(), source })?;
+        // A full disk here is no reason not to tell a server that can be reached.
+        let kept = self.outbox.as_ref().and_then(|outbox| match outbox.keep(&letter) {
+            Ok(path) => Some(path),
+            Err(error) => {
+                (self.say)(format!(
+                    "the result of trial {id} cannot be kept in {} ({error}): it is sent only",
+                    outbox.directory().display()
+                ));
+                None
+            }
+        });
         match self.send(&letter)? {
             Sent::Told(told) => {
                 kept.iter().for_each(|path| Outbox::forget(path));

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A directory with one file for each result that the server does not have for sure.
+/// A directory with one file for each result that the server does not have for sure. It stays when it is empty: others may be about to write there.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox {
     directory: PathBuf,
@@ -32,14 +32,22 @@ impl Outbox {
         Ok(Self { directory: directory.to_owned() })
     }
 
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Keeps a letter; where.
     pub fn keep(&self, letter: &Letter) -> io::Result<PathBuf> {
         let path = self.directory.join(format!("{}.json", letter.key));
         let part = path.with_extension("part");
-        let mut file = File::create(&part)?;
-        file.write_all(&serde_json::to_vec(letter).map_err(io::Error::other)?)?;
-        file.sync_all()?;
-        fs::rename(&part, &path)?;
+        let write = || {
+            fs::create_dir_all(&self.directory)?;
+            let mut file = File::create(&part)?;
+            file.write_all(&serde_json::to_vec(letter).map_err(io::Error::other)?)?;
+            file.sync_all()?;
+            fs::rename(&part, &path)
+        };
+        write().inspect_err(|_| drop(fs::remove_file(&part)))?;
         Ok(path)
     }
 
@@ -65,12 +73,5 @@ impl Outbox {
     pub fn forget(path: &Path) {
         // One that stays is told again, which changes nothing.
         drop(fs::remove_file(path));
-    }
-}
-
-impl Drop for Outbox {
-    fn drop(&mut self) {
-        // Only an empty directory goes.
-        drop(fs::remove_dir(&self.directory));
     }
 }

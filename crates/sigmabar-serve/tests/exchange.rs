@@ -275,6 +275,26 @@ fn a_worker_goes_on_through_a_network_that_loses_answers() {
     assert_eq!(std::fs::read_dir(&outbox).unwrap().count(), 0, "the outbox is empty");
 }
 
+/// Workers of one directory share its outbox: one that ends leaves it to the others, and one that cannot write there tells all the same.
+#[test]
+fn a_worker_that_ends_takes_no_outbox_from_the_others_and_none_is_needed() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = study(directory.path(), "demo", 8);
+    let server = Server::start(Source::File(file.clone()));
+    let outbox = directory.path().join("outbox");
+    let worker = || remote(&server).with_outbox(&outbox).unwrap().0;
+    let (stays, ends) = (worker(), worker());
+    let Asked::Trials(trials) = stays.ask(&AskRequest::new("w", 2)).unwrap() else { panic!() };
+    drop(ends);
+    assert!(outbox.is_dir(), "the others may be about to write there");
+    stays.tell(trials[0].id, value(0.5)).unwrap();
+    std::fs::remove_dir(&outbox).unwrap();
+    std::fs::write(&outbox, "no directory can be made here").unwrap();
+    stays.tell(trials[1].id, value(1.5)).unwrap();
+    let told: Vec<_> = Study::open(&file, None).unwrap().trials().unwrap().iter().map(|row| row.value).collect();
+    assert_eq!(trials[..2].iter().map(|trial| told[trial.id as usize]).collect::<Vec<_>>(), [Some(0.5), Some(1.5)]);
+}
+
 #[test]
 fn what_a_dead_worker_left_in_its_outbox_is_sent_by_the_next() {
     let directory = tempfile::tempdir().unwrap();

@@ -44,13 +44,10 @@ impl Patience {
         }
         self.failures.fetch_add(1, Ordering::Relaxed);
         let in_a_row = self.in_a_row.fetch_add(1, Ordering::Relaxed) + 1;
-        if in_a_row < self.most {
-            return Ok(true);
-        }
         if !self.is_proven.load(Ordering::Relaxed) {
-            return Ok(false);
+            return Ok(in_a_row < self.most);
         }
-        let has_failed = has_failed()?;
+        let has_failed = in_a_row >= FAILURES && has_failed()?;
         if has_failed {
             self.failed_batch.store(batch + 1, Ordering::Relaxed);
         }

@@ -180,7 +180,7 @@ class Settings:
             learnt = learnt.for_new_data() if self.learn_apart else learnt
             kernel, tau = learnt.kernel, learnt.tau
         else:
-            inducing = select_inducing(kernel, X, tau, size=self.inducing, seed=self.seed)
+            inducing = select_inducing(kernel, X, tau, method="rpcholesky", size=self.inducing, seed=self.seed)
         return Plan(
             kernel,
             tau,

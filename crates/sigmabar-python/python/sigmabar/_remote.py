@@ -73,10 +73,10 @@ class RemoteStudy:
         self._study = named or known[0]
         self._identity = str(studies[self._study]["identity"])
         self._parameters: list[str] = self._call("GET", "")["parameters"]
-        for letter in self._letters():
+        for path, letter in self._letters():
             # Nobody is there to be asked. What the server does not take is kept and spoken of, and stops nobody from working.
             with contextlib.suppress(_Refused):
-                self._deliver(letter, sure=True)
+                self._deliver(letter, path, sure=True)
 
     def name(self) -> str:
         return self._study
@@ -108,25 +108,25 @@ class RemoteStudy:
         return [json.dumps({"params": trial.pop("values"), **trial}) for trial in answer["trials"]]
 
     def tell(self, results: Sequence[tuple[int, ResultParts]], sure: bool) -> list[bool]:
-        letter: Path | None = None
+        path: Path | None = None
         try:
             if len(results) == 1:
-                letter = self._written(*results[0])
-                return [not self._deliver(letter, sure)["late"]]
+                letter, path = self._written(*results[0])
+                return [not self._deliver(letter, path, sure)["late"]]
             body = {"results": [{"id": trial, **_body(parts)} for trial, parts in results]}
             return [not one["late"] for one in self._call("POST", f"/results{_said(sure)}", body)["told"]]
         except _Refused as refused:
             if refused.code != "mistyped":
                 raise
             # Whoever is asked has the value still.
-            if letter is not None:
-                _forget(letter)
+            if path is not None:
+                path.unlink(missing_ok=True)
             raise Error(str(refused).replace("sure=true", "sure=True")) from None
 
     def settle(self, trial: int, parts: ResultParts) -> None:
-        letter = self._written(trial, parts)
+        letter, path = self._written(trial, parts)
         try:
-            self._deliver(letter, sure=True)
+            self._deliver(letter, path, sure=True)
         except _Refused as refused:
             # Another worker was given it too, and was sooner.
             if refused.code != "already-told":
@@ -210,49 +210,53 @@ class RemoteStudy:
     def premise_map(self, factors: list[float]) -> str:
         return json.dumps(self._call("GET", f"/premises?factors={','.join(repr(float(factor)) for factor in factors)}")["map"])
 
-    def _written(self, trial: int, parts: ResultParts) -> Path:
-        """Written down here before it is sent, and until the server has it."""
+    def _written(self, trial: int, parts: ResultParts) -> tuple[dict[str, Any], Path | None]:
+        """Written down here before it is sent, and until the server has it. A full disk here is no reason not to tell a server that can be reached."""
         letter = {"server": self.server, "study": self._study, "identity": self._identity, "id": trial, "key": uuid.uuid4().hex, "result": _body(parts)}
-        self._outbox.mkdir(parents=True, exist_ok=True)
         path = self._outbox / f"{letter['key']}.json"
         part = path.with_suffix(".part")
-        with open(part, "w", encoding="utf-8") as file:
-            json.dump(letter, file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-        return path
+        try:
+            self._outbox.mkdir(parents=True, exist_ok=True)
+            with open(part, "w", encoding="utf-8") as file:
+                json.dump(letter, file)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        except OSError as error:
+            _say(f"the result of trial {trial} cannot be kept in {self._outbox} ({error}): it is sent only")
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+            return letter, None
+        return letter, path
 
-    def _deliver(self, path: Path, sure: bool) -> dict[str, Any]:
-        letter = json.loads(path.read_text(encoding="utf-8"))
+    def _deliver(self, letter: dict[str, Any], path: Path | None, sure: bool) -> dict[str, Any]:
         try:
             told: dict[str, Any] = self._call("PUT", f"/trials/{letter['id']}/result{_said(sure)}", letter["result"], key=letter["key"])
         except _Refused as refused:
             if refused.code == "mistyped":
                 raise
-            # What was measured is never deleted: what will not be taken is kept under another ending, and not sent again.
-            if refused.code in _REFUSED:
-                path = path.replace(path.with_suffix(".refused"))
-            _say(f"{refused}; the result of trial {letter['id']} is kept in {path}")
+            # What was measured is never deleted: what will not be taken is kept under another ending, and not sent again. Another worker may have sent it meanwhile.
+            if path is not None:
+                with contextlib.suppress(FileNotFoundError):
+                    path = path.replace(path.with_suffix(".refused")) if refused.code in _REFUSED else path
+                    _say(f"{refused}; the result of trial {letter['id']} is kept in {path}")
             raise
-        _forget(path)
+        if path is not None:
+            path.unlink(missing_ok=True)
         return told
 
-    def _letters(self) -> list[Path]:
+    def _letters(self) -> list[tuple[Path, dict[str, Any]]]:
         """What an earlier run left for this study, wherever its server was then; what cannot be read, or is for another study, is left where it is."""
-
-        def is_own(path: Path) -> bool:
-            try:
+        found = []
+        for path in sorted(self._outbox.glob("*.json")):
+            # Another worker may have sent it and taken it away since.
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
                 letter = json.loads(path.read_text(encoding="utf-8"))
                 if letter.get("identity") == self._identity:
-                    return True
-                if letter["study"] == self._study:
+                    found.append((path, letter))
+                elif letter["study"] == self._study:
                     _say(f"a result of trial {letter['id']} is left in {path}: it is for another study that was called the same, on {letter['server']}")
-                return False
-            except (OSError, ValueError, KeyError, TypeError, AttributeError):
-                return False
-
-        return [path for path in sorted(self._outbox.glob("*.json")) if is_own(path)]
+        return found
 
     def _text(self, url: str) -> str:
         request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self._token}"})
@@ -337,13 +341,6 @@ def _spec(text: str, form: str) -> Any:
         return tomllib.loads(text)
     except ValueError as error:
         raise Error(f"spec cannot be read: {error}") from None
-
-
-def _forget(path: Path) -> None:
-    path.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):
-        # Only an empty directory goes.
-        path.parent.rmdir()
 
 
 def _body(parts: ResultParts) -> dict[str, Any]:

@@ -236,7 +236,8 @@ class Study:
         return self._core.correct(count(id, "id"), None, text(why, "why"))
 
     def retry_failed(self) -> list[int]:
-        """Puts the failures of the newest batch back into the queue, as when the objective was mended; their ids."""
+        """Puts the failures of a batch back into the queue, as when the objective was mended; their ids. It is the newest batch of which anything was measured, or the one after it if that
+        failed: batches after that one were planned without anything new, and are planned again."""
         return self._core.retry_failed()
 
     def amend(self, spec: Mapping[str, Any] | str | os.PathLike[str]) -> list[str]:
@@ -358,7 +359,7 @@ class Study:
         """Evaluates ``f(**params)`` (with ``pass_trial``, ``f(trial)``) until the study is over, on any ``concurrent.futures`` executor.
 
         ``parallel`` many at a time: by default as many as the executor has workers, and one without an executor. An exception in ``f`` is a failed trial and
-        does not end the run, unless the first five (or as many as run at a time) all fail: then the last one is raised. Ctrl-C, ``SystemExit`` and a broken or cancelling executor end it too: trials that will not be evaluated are given back, and the study
+        does not end the run, unless the first five (or as many as run at a time) or a whole batch of five and more fail: then the last one is raised. Ctrl-C, ``SystemExit`` and a broken or cancelling executor end it too: trials that will not be evaluated are given back, and the study
         can be run again. ``at_most`` evaluations are made in this call, and leases are renewed while they run. Returns ``"finished"``, ``"stopped"`` or, when everything left is leased elsewhere,
         ``"waiting"``. Values are what ``f`` returned: of one that looks wrong a warning is given.
 
@@ -433,7 +434,7 @@ class _Runner:
         self.running: dict[Future[float], _Leased] = {}
         # An objective that only fails is wrong, and trying on would waste every trial.
         self.is_proven = bool(study.status()["counts"].get("done"))
-        self.failures, self.patience = 0, max(width, _PATIENCE)
+        self.failures_in_a_row, self.patience = 0, max(width, _PATIENCE)
         # One name for each slot: asking again under it gives what an interrupted run left behind.
         self.free = [f"{_own_name()}-{slot}" for slot in range(width)]
 
@@ -482,8 +483,10 @@ class _Runner:
             if not _has_answered(future):
                 future.result()
             # Still among the running if it cannot be written down: then it is given back.
-            self._settle(self.running[future].trial, future)
-            self.free.append(self.running.pop(future).worker)
+            failure = self._settle(self.running[future].trial, future)
+            leased = self.running.pop(future)
+            self.free.append(leased.worker)
+            self._judge(leased.trial, failure)
         self._renew()
 
     def _renew(self) -> None:
@@ -515,14 +518,20 @@ class _Runner:
         except Exception as error:
             _note(cause, f"trial {trial.id} was not given back: {error!r}")
 
-    def _settle(self, trial: Trial, future: Future[float]) -> None:
+    def _settle(self, trial: Trial, future: Future[float]) -> BaseException | None:
         failure = future.exception()
         value, reason = _value(future.result()) if failure is None else (None, f"{type(failure).__name__}: {failure}")
         self.study._core.settle(trial.id, (value, None, reason, None))
         self.is_proven = self.is_proven or value is not None
-        self.failures += value is None
-        if self.failures >= self.patience:
+        self.failures_in_a_row = 0 if value is not None else self.failures_in_a_row + 1
+        return failure
+
+    def _judge(self, trial: Trial, failure: BaseException | None) -> None:
+        """Ends a run that would waste every trial."""
+        if self.failures_in_a_row >= self.patience:
             self._check_measured(failure)
+        if self.failures_in_a_row >= _PATIENCE and self.is_proven:
+            self._check_batch(trial.batch, failure)
 
     def _check_measured(self, cause: BaseException | None = None) -> None:
         """The end of a run in which nothing was ever measured is an error."""
@@ -534,6 +543,16 @@ class _Runner:
             raise Error(
                 f"nothing was measured: all {len(failed)} evaluations of study {self.study.name!r} failed, the last one because: {last}; "
                 "mend the objective, then evaluate them again: study.retry_failed(), and run"
+            ) from cause
+
+    def _check_batch(self, batch: int, cause: BaseException | None) -> None:
+        """An outage ends the run instead of spending the budget. Where settings are chosen one by one, a failure is none."""
+        trials = [trial for trial in self.study.trials() if trial["batch"] == batch]
+        if len(trials) >= _PATIENCE and all(trial["state"] == "failed" for trial in trials):
+            last = max(trials, key=lambda trial: trial["told_at"])["reason"]
+            raise Error(
+                f"all evaluations of batch {batch + 1} of study {self.study.name!r} failed, the last one because: {last}; "
+                "mend what is out of order, then evaluate them again: study.retry_failed(), and run; to go on without them, run"
             ) from cause
 
 

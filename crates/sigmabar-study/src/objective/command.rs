@@ -36,11 +36,13 @@ impl CommandObjective {
                 }
                 break status;
             }
+            // Taken before the look at the run, which may wait for a server: what has ended by the time that it is over is not late.
+            let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
             if watch.is_stopped()? {
                 kill(child.as_mut());
                 return Ok(Attempt::Stopped);
             }
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            if is_late {
                 kill(child.as_mut());
                 let seconds = self.timeout.unwrap_or_default().as_secs_f64();
                 return Ok(Attempt::Failed { reason: format!("killed after {seconds} seconds") });
@@ -107,4 +109,28 @@ pub(super) fn environment(trial: &AskedTrial) -> Vec<(String, String)> {
     ];
     all.extend(trial.values.iter().map(|(name, value)| (format!("SIGMABAR_PARAM_{}", plain(name)), value.to_string())));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A look at the run that waits for a server which does not answer.
+    struct Stalled(Duration);
+
+    impl Watch for Stalled {
+        fn is_stopped(&mut self) -> Result<bool> {
+            std::thread::sleep(std::mem::take(&mut self.0));
+            Ok(false)
+        }
+    }
+
+    #[test]
+    fn a_command_that_ended_in_time_while_nobody_looked_is_no_failure() {
+        let template = Template::parse("sleep 0.1; echo 7", &[]).unwrap();
+        let objective = CommandObjective { template, directory: None, timeout: Some(Duration::from_secs(3)) };
+        let trial = AskedTrial { id: 0, batch: 0, values: Vec::new(), seed: 0, leased_until: 0 };
+        let attempt = objective.evaluate(&trial, &mut Stalled(Duration::from_secs(4))).unwrap();
+        assert!(matches!(attempt, Attempt::Done(TrialResult::Value { value: 7.0, .. })));
+    }
 }
