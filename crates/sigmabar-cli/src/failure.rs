@@ -79,6 +79,14 @@ pub enum Failure {
         /// The file.
         path: PathBuf,
     },
+    /// A file that came to be while this command worked; what it made is kept under another name.
+    #[error("{}: was made by somebody else meanwhile and is left as it is; what this command made is {}", path.display(), kept.display())]
+    Taken {
+        /// The file.
+        path: PathBuf,
+        /// What was made.
+        kept: PathBuf,
+    },
     /// Standard output cannot be written.
     #[error("standard output: {0}")]
     Output(#[from] io::Error),

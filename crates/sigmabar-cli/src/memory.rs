@@ -12,11 +12,25 @@ pub(crate) fn available() -> Option<Bytes> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| free_of(&text))?;
     let number = |name| fs::read_to_string(format!("/sys/fs/cgroup/memory.{name}")).ok()?.trim().parse::<u64>().ok();
     let group = number("max").map(|most| most.saturating_sub(number("current").unwrap_or(0)));
-    Some(Bytes(machine.min(group.unwrap_or(u64::MAX)).saturating_sub(SPARE)))
+    let process = || unmapped_of(&fs::read_to_string("/proc/self/limits").ok()?, &fs::read_to_string("/proc/self/status").ok()?);
+    let most = [Some(machine), group, process()].into_iter().flatten().min()?;
+    Some(Bytes(most.saturating_sub(SPARE)))
+}
+
+/// What `ulimit -v` leaves of the addresses of a process, where it says how many there may be.
+fn unmapped_of(limits: &str, status: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    let most = line.split_whitespace().next()?.parse::<u64>().ok()?;
+    Some(most.saturating_sub(kilobytes(status, "VmSize:")?))
 }
 
 fn free_of(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    kilobytes(text, "MemAvailable:")
+}
+
+/// What stands behind a name, in bytes.
+fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
@@ -52,5 +66,19 @@ mod tests {
         let refused = check_within(Bytes(8_000_000), "--points", 1 << 40, square).unwrap_err().to_string();
         assert!(refused.starts_with("--points 1099511627776 would take") && refused.ends_with("at most 1 000 fit"), "{refused}");
         assert_eq!(free_of("MemTotal: 9 kB\nMemAvailable:   12 kB\n"), Some(12 * 1024));
+    }
+
+    #[test]
+    fn what_a_process_may_map_is_less_by_what_it_has_mapped() {
+        let limits = |most: &str| {
+            format!(
+                "Limit                     Soft Limit           Hard Limit           Units     \nMax cpu time              unlimited            unlimited            seconds   \nMax address space         {most}           unlimited            bytes     \n"
+            )
+        };
+        let status = "Name:\tsigmabar\nVmPeak:\t    9000 kB\nVmSize:\t    4000 kB\nVmRSS:\t     100 kB\n";
+        assert_eq!(unmapped_of(&limits("1024000000"), status), Some(1_024_000_000 - 4_096_000));
+        assert_eq!(unmapped_of(&limits("1000"), status), Some(0));
+        assert_eq!(unmapped_of(&limits("unlimited"), status), None);
+        assert_eq!(unmapped_of("", status), None);
     }
 }

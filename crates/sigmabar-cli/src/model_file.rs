@@ -4,28 +4,35 @@ use crate::Outcome;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::model::{self, About, Model};
-use crate::output;
-use crate::which_study::quoted;
+use crate::output::{self, Over};
+use crate::quantity::Bytes;
+use crate::which_study::word;
 use sigmabar::certificate::Contradiction;
 use sigmabar::sealed::is_sealed;
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Writes a model; its size.
-pub(crate) fn save(model: &Model, path: &Path) -> Outcome<u64> {
+/// Writes a model and says so; where it is.
+pub(crate) fn save(model: &Model, path: &Path, over: Over, console: &Console) -> Outcome<PathBuf> {
     let bytes = model.to_bytes();
     // A file that nobody can open would be found out too late.
     Model::from_bytes(&bytes).map_err(|problem| Failure::Model { path: path.to_owned(), problem })?;
-    output::replace(path, |out| out.write_all(&bytes))?;
-    Ok(bytes.len() as u64)
+    keep(&bytes, path, over, console)
+}
+
+/// Writes something sealed and says so; where it is.
+pub(crate) fn keep(bytes: &[u8], path: &Path, over: Over, console: &Console) -> Outcome<PathBuf> {
+    let kept = output::publish(path, over, |out| out.write_all(bytes))?;
+    console.say(format_args!("saved {} ({})", kept.display(), Bytes(bytes.len() as u64)));
+    Ok(kept)
 }
 
 /// Says that the data contradict what was declared for a model, and what can be done.
 pub(crate) fn contradicted(contradiction: &Contradiction, verb: &str, about: &About, console: &Console) -> Ending {
     console.warn(contradiction);
     console.say(model::MEND);
-    let (data, target) = (&about.data, quoted(Path::new(&about.target)));
+    let (data, target) = (&about.data, word(&about.target));
     console
         .next(format_args!("sigmabar {verb} {data} --target {target} --prior-mean MEAN --unit UNIT --norm-bound C   (the rest as before)"));
     Ending::Uncertified

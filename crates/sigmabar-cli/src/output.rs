@@ -1,13 +1,17 @@
 //! Files that a command writes: whole or not at all, over what is there only where the user says so, and never over a study, a model or a sheet that somebody may have filled in.
 
 use crate::Outcome;
-use crate::failure::Failure;
+use crate::failure::{Ending, Failure};
+use crate::interrupt::on_signals;
 use crate::plate::RESULT;
 use sigmabar::sealed::is_sealed;
+use std::collections::hash_map::RandomState;
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::hash::BuildHasher;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// The first bytes of every SQLite file.
 const SQLITE: &[u8] = b"SQLite format 3\0";
@@ -23,6 +27,8 @@ const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 pub(crate) enum Over {
     /// Nothing that is there: it may be all there is of something.
     Nothing,
+    /// Nothing either: the next free name will do.
+    NextFree,
     /// Pages, which are made again and again under the same name.
     Pages,
     Anything,
@@ -34,11 +40,12 @@ impl Over {
         if force { Self::Anything } else { Self::Nothing }
     }
 
-    /// An empty file is nothing, and a pipe or a device is written to.
+    /// An empty file is nothing, one that may not be read is something, and a pipe or a device is written to.
     fn check(self, path: &Path) -> Outcome<()> {
-        match (self, first_bytes(path).filter(|bytes| !bytes.is_empty())) {
-            (Self::Nothing, Some(_)) => Err(Failure::Exists { path: path.to_owned() }),
-            (Self::Pages, Some(bytes)) if !bytes.starts_with(b"<") => Err(lost(path, "is no page")),
+        let is_there = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
+        match self {
+            Self::Nothing | Self::NextFree if is_there => Err(Failure::Exists { path: path.to_owned() }),
+            Self::Pages if is_there && !first_bytes(path).is_some_and(|bytes| bytes.starts_with(b"<")) => Err(lost(path, "is no page")),
             _ => Ok(()),
         }
     }
@@ -90,7 +97,8 @@ pub(crate) fn check_model(path: &Path) -> Outcome<()> {
 
 /// Refuses, before the work, a target that is there already: what the command reads and what is no sigmabar file even by force.
 pub(crate) fn check_target(path: &Path, inputs: &[&Path], force: bool) -> Outcome<()> {
-    if !path.exists() {
+    // A device is written to, and has nothing to lose.
+    if !path.is_file() && !path.is_dir() {
         return check_writable(path, inputs, Over::Nothing);
     }
     if inputs.iter().any(|input| is_same(path, input)) {
@@ -111,7 +119,7 @@ pub(crate) fn check_writable(path: &Path, inputs: &[&Path], over: Over) -> Outco
         Ok(found) if found.permissions().readonly() => Err(io::ErrorKind::PermissionDenied.into()),
         Ok(found) if !found.is_file() => Ok(()),
         _ => {
-            let part = beside(&target, &format!(".{}.part", std::process::id()));
+            let part = part_of(&target);
             File::create(&part).and_then(|_| fs::remove_file(&part))
         }
     };
@@ -128,37 +136,87 @@ pub(crate) fn write(
     check(path, inputs)?;
     check_sheet(path)?;
     over.check(path)?;
-    replace(path, fill)
+    publish(path, over, fill).map(drop)
 }
 
-/// The same whatever is there.
-pub(crate) fn replace(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Outcome<()> {
+/// The same after long work, before which the target was checked; where the file is then. A name that was taken meanwhile is not taken from whoever has it, and the work is not lost either.
+pub(crate) fn publish(path: &Path, over: Over, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Outcome<PathBuf> {
+    if matches!(over, Over::NextFree) {
+        return write_beside(path, None, over, fill).map_err(Failure::file(path, "write"));
+    }
     // A link is followed; pipes and devices are written as they are.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let before = fs::metadata(&target).ok();
     let written = match &before {
         Some(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Some(found) if !found.is_file() => File::options().write(true).open(&target).and_then(|file| filled(file, fill).map(drop)),
+        Some(found) if !found.is_file() => {
+            File::options().write(true).open(&target).and_then(|file| filled(file, fill)).map(|_| target.clone())
+        }
         Some(found) if found.permissions().readonly() => Err(io::ErrorKind::PermissionDenied.into()),
-        _ => write_beside(&target, before.map(|found| found.permissions()), fill),
+        _ => write_beside(&target, before.map(|found| found.permissions()), over, fill),
     };
-    written.map_err(Failure::file(path, "write"))
+    match written.map_err(Failure::file(path, "write"))? {
+        kept if kept == target => Ok(path.to_owned()),
+        kept => Err(Failure::Taken { path: path.to_owned(), kept }),
+    }
 }
 
 fn write_beside(
     target: &Path,
     permissions: Option<fs::Permissions>,
+    over: Over,
     fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
-) -> io::Result<()> {
-    let part = beside(target, &format!(".{}.part", std::process::id()));
+) -> io::Result<PathBuf> {
+    let part = part_of(target);
     let written = File::create(&part)
         .and_then(|file| filled(file, fill))
         .and_then(|file| permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions)).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&part, target));
+        .and_then(|()| named(&part, target, over));
     if written.is_err() {
         drop(fs::remove_file(&part));
     }
     written
+}
+
+/// Gives a finished file its name, or the next free one where that is taken and may not be replaced.
+fn named(part: &Path, target: &Path, over: Over) -> io::Result<PathBuf> {
+    let is_nothing =
+        || matches!(over, Over::Nothing) && target.symlink_metadata().is_ok() && !target.is_dir() && over.check(target).is_ok();
+    if matches!(over, Over::Pages | Over::Anything) || is_nothing() {
+        return fs::rename(part, target).map(|()| target.to_owned());
+    }
+    let taken = |tried: &io::Result<()>| matches!(tried, Err(problem) if problem.kind() == io::ErrorKind::AlreadyExists);
+    let mut tried = names(target).map(|name| (rename_to_free(part, &name), name)).skip_while(|(tried, _)| taken(tried));
+    let (done, name) = tried.next().unwrap_or_else(|| (Err(io::ErrorKind::AlreadyExists.into()), PathBuf::new()));
+    done.map(|()| name)
+}
+
+/// Renaming replaces what is there; a second name does not, and where there are none, as on memory sticks, an empty file holds the place.
+fn rename_to_free(part: &Path, name: &Path) -> io::Result<()> {
+    match fs::hard_link(part, name) {
+        // It has its name, whatever becomes of the other.
+        Ok(()) => {
+            drop(fs::remove_file(part));
+            Ok(())
+        }
+        Err(problem) if problem.kind() == io::ErrorKind::AlreadyExists => Err(problem),
+        Err(_) => File::create_new(name).and_then(|_| fs::rename(part, name).inspect_err(|_| drop(fs::remove_file(name)))),
+    }
+}
+
+/// A name, and what it becomes where it is taken: model.sbm, model-2.sbm, …
+pub(crate) fn names(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let numbered = |n: usize| {
+        let mut name = path.file_stem().unwrap_or_default().to_owned();
+        name.push(format!("-{n}"));
+        let mut numbered = path.with_file_name(name).into_os_string();
+        if let Some(end) = path.extension() {
+            numbered.push(".");
+            numbered.push(end);
+        }
+        PathBuf::from(numbered)
+    };
+    std::iter::once(path.to_owned()).chain((2..).map(numbered))
 }
 
 fn filled(file: File, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<File> {
@@ -186,8 +244,56 @@ fn first_bytes(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+/// The name of a file while this process writes it: containers that share a directory may share their numbers too.
+fn part_of(path: &Path) -> PathBuf {
+    static OWN: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(std::process::id()));
     let mut name = OsString::from(path.file_name().unwrap_or_default());
-    name.push(suffix);
+    name.push(format!(".{:016x}.part", *OWN));
     path.with_file_name(name)
+}
+
+/// From now on Ctrl-C ends the command at once, without a part of this file left. Whoever has a handler of signals already keeps it.
+pub(crate) fn tidy_when_interrupted(path: &Path) {
+    let part = part_of(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
+    on_signals(move || {
+        drop(fs::remove_file(&part));
+        std::process::exit(Ending::Interrupted.code());
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both were told that the name is free; the first to end has it, and neither is lost.
+    #[test]
+    fn a_name_that_was_taken_meanwhile_is_left_to_whoever_took_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.b.sbm");
+        let ends_second = |over| {
+            publish(&path, over, |out| {
+                fs::write(&path, "theirs")?;
+                out.write_all(b"ours")
+            })
+        };
+        let second = ends_second(Over::Nothing).unwrap_err();
+        assert!(matches!(&second, Failure::Taken { kept, .. } if kept.ends_with("a.b-2.sbm")), "{second}");
+        assert_eq!(ends_second(Over::NextFree).unwrap(), folder.path().join("a.b-3.sbm"));
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!(["a.b.sbm", "a.b-2.sbm", "a.b-3.sbm"].map(read), ["theirs", "ours", "ours"]);
+        assert_eq!(ends_second(Over::Anything).unwrap(), path);
+        assert_eq!(read("a.b.sbm"), "ours");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing else is left");
+    }
+
+    #[test]
+    fn what_is_nothing_is_replaced_and_names_count_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("none");
+        fs::write(&path, "").unwrap();
+        assert_eq!(publish(&path, Over::Nothing, |out| out.write_all(b"ours")).unwrap(), path);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "ours");
+        let few: Vec<PathBuf> = names(Path::new("x/none")).take(3).collect();
+        assert_eq!(few, ["x/none", "x/none-2", "x/none-3"].map(PathBuf::from));
+    }
 }

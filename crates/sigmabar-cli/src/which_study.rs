@@ -242,7 +242,7 @@ impl WhichStudy {
     }
 
     fn typed_name(&self) -> String {
-        self.name.as_ref().map_or_else(String::new, |name| format!(" --name {}", quoted(Path::new(name))))
+        self.name.as_ref().map_or_else(String::new, |name| format!(" --name {}", word(name)))
     }
 
     /// The page of this study, beside its files: no two studies of a directory have the same.
@@ -256,11 +256,16 @@ pub(crate) fn is_spec(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "toml" || extension == "json")
 }
 
-/// A path as it can be typed: in quotes where the shell would take it for something else.
+/// A path as it can be typed: one that begins with a dash would be taken for an option, and a dash alone is standard input.
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
+    if text.len() > 1 && text.starts_with('-') { word(&format!("./{text}")) } else { word(&text) }
+}
+
+/// A word as it can be typed: in quotes where the shell would take it for something else.
+pub(crate) fn word(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./+,:=@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 pub(crate) fn stem(path: &Path) -> String {

@@ -136,6 +136,20 @@ fn the_memory_that_was_stated_is_kept_to_or_refused() {
     }
 }
 
+/// What was answered is written and forgotten: four times as many rows take no more memory.
+#[test]
+fn answers_on_standard_output_do_not_pile_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    make(&at.join("few.parquet"), 80_000);
+    make(&at.join("many.parquet"), 320_000);
+    done(at, "fit few.parquet --target y --kernel se --lengthscale 0.5 --tau 0.1 --inducing 5 -o m.sbm");
+    for format in ["csv", "jsonl", "json"] {
+        let [few, many] = ["few", "many"].map(|name| taken(at, &format!("predict m.sbm {name}.parquet --format {format}")).0);
+        assert!(many as f64 <= 1.3 * few as f64, "{format}: {few} and {many}");
+    }
+}
+
 /// A batch system's log hears now and then how far it is.
 #[test]
 fn where_there_is_no_terminal_a_line_says_how_far_it_is() {

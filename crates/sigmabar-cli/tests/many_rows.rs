@@ -420,6 +420,82 @@ fn predictions_in_a_file_are_those_on_standard_output() {
     }
 }
 
+/// More rows than are answered at a time: every format has all of them, once, and the same numbers.
+#[test]
+fn answers_come_in_batches_and_are_whole_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let table = |rows: usize| (0..rows).map(|i| format!("{},{}\n", i as f64 / 500.0, (i as f64 / 70.0).sin())).collect::<String>();
+    fs::write(at.join("t.csv"), format!("x,y\n{}", table(500))).unwrap();
+    fs::write(at.join("many.csv"), format!("x,y\n{}", table(66_000))).unwrap();
+    done(at, "fit t.csv --target y --lengthscale 0.3 --tau 0.1 --inducing 10 -o m.sbm");
+    let shown = |format: &str| String::from_utf8(sigmabar(at, &format!("predict m.sbm many.csv --format {format}")).stdout).unwrap();
+    let means = |rows: Vec<serde_json::Value>| rows.iter().map(|row| row["mean"].as_f64().unwrap()).collect::<Vec<_>>();
+    let text: Vec<f64> = shown("csv").lines().skip(1).map(|line| line.split(',').next().unwrap().parse().unwrap()).collect();
+    assert_eq!(text.len(), 66_000);
+    assert_eq!(means(shown("jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect()), text);
+    let document = shown("json");
+    let value: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(format!("{value:#}\n"), document, "written as it always was");
+    assert_eq!(means(value["rows"].as_array().unwrap().clone()), text);
+    // What is refused at its beginning has no answers, not even their names.
+    fs::write(at.join("wrong.csv"), "x\n1\nmany\n").unwrap();
+    let wrong = sigmabar(at, "predict m.sbm wrong.csv");
+    assert!(!wrong.status.success() && wrong.stdout.is_empty());
+    // Nor has one that is refused at its end because its commas mean two things: until one of them is plain, nothing is known of any row.
+    let thousands = "\"1,234\"\n".repeat(66_000);
+    fs::write(at.join("two.csv"), format!("x\n{thousands}")).unwrap();
+    fs::write(at.join("plain.csv"), format!("x\n{thousands}\"0,5\"\n")).unwrap();
+    let [two, plain] = ["two", "plain"].map(|name| sigmabar(at, &format!("predict m.sbm {name}.csv")));
+    assert!(!two.status.success() && two.stdout.is_empty());
+    assert_eq!(plain.stdout.iter().filter(|byte| **byte == b'\n').count(), 66_002);
+}
+
+/// The row that refutes the premises is the last one, behind more than are answered at a time.
+#[test]
+fn premises_that_a_late_row_refutes_are_refuted() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let bump = |x: f64| if x == 0.5 { 0.65 } else { 0.0 };
+    let rows: String = (0..=40).flat_map(|i| std::iter::repeat_n(f64::from(i) / 40.0, 60)).map(|x| format!("{x},{}\n", bump(x))).collect();
+    fs::write(at.join("t.csv"), format!("x,y\n{rows}")).unwrap();
+    fs::write(at.join("late.csv"), format!("x\n{}0.5\n", "0.1\n".repeat(66_000))).unwrap();
+    let premises = "--kernel se --lengthscale 0.01 --norm-bound 0.4 --noise 0.3 --prior-mean 0 --unit 1 --collected fixed --distinct-rows --holdout 0";
+    done(at, &format!("fit t.csv --target y {premises} -o m.sbm"));
+    let said = |more: &str| String::from_utf8(sigmabar(at, &format!("predict m.sbm late.csv {more}")).stderr).unwrap();
+    for more in ["", "--format json", "-o late.parquet"] {
+        assert!(said(more).contains("contradict"), "{more}: {}", said(more));
+    }
+}
+
+/// Four rows calibrate nothing: who fits and who predicts is told so by name, and an end that is not there is the same in every format that can say it.
+#[test]
+fn groups_without_an_interval_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let line = |i: usize| {
+        let x = (i as f64 * 0.618_034) % 1.0;
+        format!("{x},{},{}\n", if i % 500 == 7 { "odd" } else { "usual" }, (5.0 * x).sin() + 0.1 * (i as f64 * 0.754_878).fract())
+    };
+    fs::write(at.join("t.csv"), format!("x,rare,y\n{}", (0..2000).map(line).collect::<String>())).unwrap();
+    fs::write(at.join("new.csv"), "x,rare\n0.5,usual\n0.5,odd\n").unwrap();
+    let told = "a group of rare is calibrated by 19 rows or more, and odd has ";
+    let said = done(at, "fit t.csv --target y --categorical rare --by rare --lengthscale 0.3,1 --tau 0.1 --inducing 20 -o m.sbm");
+    assert!(said.contains(told) && said.contains(": no interval for a new response there") && !said.contains("usual has"), "{said}");
+    let shown = done(at, "predict m.sbm new.csv");
+    assert!(shown.contains(told) && shown.contains(",-inf,inf\n") && shown.matches("inf").count() == 2, "{shown}");
+    done(at, "predict m.sbm new.csv -o p.csv");
+    done(at, "predict m.sbm new.csv -o p.parquet");
+    for name in ["p.csv", "p.parquet"] {
+        let (mut reader, mut cells) = (Reader::open(&at.join(name)).unwrap(), Vec::new());
+        reader.next_row(&mut cells).unwrap();
+        reader.next_row(&mut cells).unwrap();
+        assert_eq!(cells[4..], [f64::NEG_INFINITY, f64::INFINITY].map(sigmabar_cli::data::Cell::Number), "{name}");
+    }
+    let document: serde_json::Value = serde_json::from_slice(&sigmabar(at, "predict m.sbm new.csv --format json").stdout).unwrap();
+    assert!(document["rows"][0]["prediction_upper"].is_f64() && document["rows"][1]["prediction_upper"].is_null());
+}
+
 /// Squares of such responses are no numbers: the model was called certified, and its file could not be opened.
 #[test]
 fn responses_that_cannot_be_squared_are_refused_by_line() {

@@ -309,6 +309,9 @@ fn a_model_replaces_models_alone() {
     assert_eq!(fs::read_to_string(path.join("thesis.txt")).unwrap(), "ten years of work");
     fs::write(path.join("empty"), "").unwrap();
     fit("empty", true, 0);
+    if cfg!(unix) {
+        assert!(fit("/dev/null", false, 0).contains("saved /dev/null"), "a device is written to");
+    }
     fit("model.sbm", false, 0);
     assert!(fit("model.sbm", false, 1).contains("--force"));
     fit("model.sbm", true, 0);
@@ -479,7 +482,10 @@ fn spreadsheets_of_every_kind_are_read_or_refused_with_their_place() {
     assert!(said.contains("read 3 rows of 2 columns") && said.contains("commas are read as decimal points"), "{said}");
     for (text, words) in [
         ("x,y\n1,\"1,234.5\"\n2,3\n", "line 2, column \"y\": \"1,234.5\" is not a number; write every number with a point"),
-        ("x;y\n1,5;2\n2;1.234\n", "line 3, column \"y\": \"1.234\" does not belong there; write every number with a point"),
+        (
+            "x;y\n1,5;2\n2;1.234\n",
+            "line 3, column \"y\": \"1.234\" does not belong there; numbers before it have decimal commas, and the table mixes both: write every number with a point",
+        ),
         ("x,y\n01.11.2026,1\n02.11.2026,2\n", "line 2, column \"x\": \"01.11.2026\" is not a number"),
         ("x,y\n1,#DIV/0!\n", "line 2, column \"y\": \"#DIV/0!\""),
         ("x,x,y\n1,2,3\n", "columns 1 and 2 (counted from 1) are both called \"x\""),

@@ -224,6 +224,13 @@ fn learning_on_all_rows_gains_evidence() {
     done(at, &format!("fit a.csv b.csv {given} --stream -o sample.sbm"));
     let said = done(at, &format!("fit a.csv b.csv {given} --learn-on all -o all.sbm"));
     assert!(said.contains("on all rows: ") && said.contains("times two passes"), "{said}");
+    // Both in the unit of the target, which varies by 0.7.
+    let noise = |line: &str| -> f64 {
+        let line = said.lines().find(|said| said.contains(line)).unwrap();
+        line.split("; noise ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap()
+    };
+    let (sample, all) = (noise("kernel learnt: "), noise("on all rows: "));
+    assert!((0.9..1.1).contains(&(all / sample)), "{said}");
     let (sample, all) = (elbo(&at.join("sample.sbm")), elbo(&at.join("all.sbm")));
     assert!(all > sample + 1.0, "{sample} {all}");
     // By parts it is the same model.

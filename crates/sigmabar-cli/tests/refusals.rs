@@ -433,6 +433,32 @@ fn where_a_model_goes_is_found_out_before_the_work_and_it_always_goes_somewhere(
     assert!(directory.path().join("data.sbm").exists() && !directory.path().join("data-3.sbm").exists());
 }
 
+/// What is said next can be typed.
+#[test]
+fn a_name_that_begins_with_a_dash_is_no_option() {
+    let directory = fitted();
+    fs::rename(directory.path().join("data.csv"), directory.path().join("-x.csv")).unwrap();
+    let said = refused(directory.path(), &["fit", "./-x.csv", "--target", "y", "--lengthscale", "0.2", "--tau", "0.1"], 0);
+    assert!(said.contains("saved -x.sbm") && said.contains("next: sigmabar predict ./-x.sbm NEW.csv"), "{said}");
+}
+
+/// Nobody knows which ends first; both models are there.
+#[test]
+fn two_fits_at_the_same_time_make_two_models() {
+    let directory = fitted();
+    let begin = |seed: &str| {
+        let arguments = ["fit", "data.csv", "--target", "y", "--lengthscale", "0.2", "--tau", "0.1", "--seed", seed];
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+        command.args(arguments).current_dir(directory.path()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let said = ["1", "2", "3"].map(begin).map(|child| String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap());
+    for name in ["data.sbm", "data-2.sbm", "data-3.sbm"] {
+        assert_eq!(said.iter().filter(|said| said.contains(&format!("saved {name} "))).count(), 1, "{said:?}");
+        assert!(directory.path().join(name).exists());
+    }
+}
+
 #[test]
 fn studies_side_by_side_have_pages_of_their_own_and_paths_that_can_be_typed() {
     let directory = tempfile::tempdir().unwrap();
@@ -528,6 +554,36 @@ fn an_interrupt_ends_a_fit_and_leaves_nothing() {
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     let left: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["d.csv"]);
+}
+
+/// Rows come from a pipe that stays open: the file is being written for as long as we like.
+#[test]
+#[cfg(unix)]
+fn an_interrupt_leaves_no_part_of_predictions() {
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+    let directory = fitted();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+    command.args(["predict", "model.sbm", "-", "-o", "i.csv"]).current_dir(directory.path());
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    let part_is_there = || {
+        let files = fs::read_dir(directory.path()).unwrap().map(|file| file.unwrap().file_name());
+        files.into_iter().any(|name| name.to_string_lossy().starts_with("i.csv.") && name.to_string_lossy().ends_with(".part"))
+    };
+    // The first part only tries whether the file can be written.
+    let is_held = || {
+        let was_there = part_is_there();
+        std::thread::sleep(Duration::from_millis(200));
+        was_there && part_is_there()
+    };
+    while !is_held() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written");
+    }
+    // One that no suite runs with ignored.
+    assert!(std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!part_is_there() && !directory.path().join("i.csv").exists());
 }
 
 /// Begins a command and gives it with what it says, line by line.

@@ -7,8 +7,7 @@ use crate::console::{Console, Passes};
 use crate::data::Table;
 use crate::failure::Ending;
 use crate::model_file;
-use crate::output;
-use crate::quantity::Bytes;
+use crate::output::{self, Over};
 use crate::which_study::quoted;
 use serde_json::json;
 use sigmabar::accumulator::Accumulator;
@@ -78,12 +77,11 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     console.warn_dropped(sums.missing_rows() as usize);
     // The plan goes with its sums: whoever merges needs nothing else.
     let written = sums.to_bytes_with(&hex(&bytes));
-    output::replace(&arguments.out, |out| out.write_all(&written))?;
     console.record(&[("chunks", json!(chunks.len())), ("of", json!(all)), ("rows", json!(sums.rows()))], Format::Table)?;
     if chunks.is_empty() {
         console.say(format_args!("none of the {all} chunks of the plan is in this part: its sums are empty, and merge like any others"));
     }
-    console.say(format_args!("saved {} ({})", arguments.out.display(), Bytes(written.len() as u64)));
+    model_file::keep(&written, &arguments.out, Over::by(arguments.force), console)?;
     suggest_merging(&sums, &arguments.out, console);
     Ok(Ending::Done)
 }

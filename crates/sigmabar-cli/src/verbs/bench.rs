@@ -7,14 +7,14 @@ use crate::failure::{Ending, Failure};
 use crate::memory;
 use crate::output::{self, Over};
 use crate::sheet::Sheet;
-use crate::which_study::quoted;
+use crate::which_study::{quoted, word};
 use serde_json::{Value, json};
 use sigmabar::catalogue::PolicySpec;
 use sigmabar_experiment::{
     Evaluation, Experiment, Mean, Measure, PROBLEMS, RecommendAt, log_log_slope, mean_curve, policy_for, problem_named, stated_slope,
     summaries, write_csv,
 };
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Options.
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
 
 /// The command that makes the same rows, with everything that was left to a default.
 fn typed(arguments: &Arguments, global: &Global) -> String {
-    let list = |words: &[String]| quoted(Path::new(&words.join(",")));
+    let list = |words: &[String]| word(&words.join(","));
     let mut line = format!(
         "sigmabar bench --problems {} --strategies {} --seeds {} --seed {}",
         list(&arguments.problems),

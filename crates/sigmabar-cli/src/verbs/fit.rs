@@ -36,8 +36,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     console.detail(format_args!("took {:.1} s", begun.elapsed().as_secs_f64()));
     let contradiction = report(&model, scored, arguments.delta, console)?;
     let about = model.about.clone();
-    save(model, arguments, target.as_deref(), console)?;
-    Ok(ending(contradiction.as_ref(), "fit", &about, target.as_deref(), &new_rows(&arguments.data), console))
+    let saved = save(model, arguments, target.as_deref(), console)?;
+    Ok(ending(contradiction.as_ref(), "fit", &about, saved.as_deref(), &new_rows(&arguments.data), console))
 }
 
 fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Console) -> Outcome<(Model, Option<(Scores, Answer)>)> {
@@ -56,7 +56,7 @@ fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Co
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     let naming = |failure: Failure| failure.naming(&names);
     let mut model = fitted(arguments, (rows, lost), &declared, columns, &plan, seed, console).map_err(naming)?;
-    calibrate(&mut model, calibrating, by, console).map_err(naming)?;
+    calibrate(&mut model, calibrating, by, arguments, console).map_err(naming)?;
     let scored = score(&mut model, &held, arguments.delta, console).map_err(naming)?;
     Ok((model, scored))
 }
@@ -74,7 +74,7 @@ fn streamed_model(arguments: &Arguments, table: &Table, seed: u64, console: &Con
     console.warn_dropped(sums.missing_rows() as usize);
     let posterior = Posterior::from_sums(&plan, &sums)?;
     let mut model = Model { about: job.about.clone(), posterior };
-    calibrate(&mut model, found.calibration, job.by, console)?;
+    calibrate(&mut model, found.calibration, job.by, arguments, console)?;
     let scored = job.scored(&mut model, &plan, arguments.delta, &passes)?;
     Ok((model, scored))
 }
@@ -92,20 +92,22 @@ fn is_streamed(arguments: &Arguments, table: &Table) -> Outcome<bool> {
     let learns = arguments.lengthscale.is_none();
     let values = match table.rows() {
         Some(rows) => {
-            return Ok(Plan::new(rows as usize, 0, width, learns, arguments.inducing, None).is_some_and(|plan| plan.memory > limit));
+            return Ok(Plan::new(rows as usize, 0, width, learns, arguments.wanted_inducing(rows as usize), None)
+                .is_some_and(|plan| plan.memory > limit));
         }
         // A number takes some eight bytes as text, and more when packed.
         None => table.parts.iter().filter_map(|part| part.file.metadata().ok()).map(|file| file.len() / 8).sum::<u64>(),
     };
     let rows = values as usize / (width + 1);
-    Ok(rows > MOST_KEPT && Plan::new(rows, 0, width, learns, arguments.inducing, None).is_some_and(|plan| plan.memory > limit))
+    Ok(rows > MOST_KEPT && Plan::new(rows, 0, width, learns, arguments.wanted_inducing(rows), None).is_some_and(|plan| plan.memory > limit))
 }
 
-fn calibrate(model: &mut Model, rows: Rows, by: Option<usize>, console: &Console) -> Outcome<()> {
+fn calibrate(model: &mut Model, rows: Rows, by: Option<usize>, arguments: &Arguments, console: &Console) -> Outcome<()> {
     if !rows.is_empty() {
         let x = Points::new(rows.x, model.about.features.len())?;
         model.calibrate(x.view(), &rows.y, by)?;
         console.say(format_args!("{} of the rows held out calibrate the intervals for new responses", grouped(rows.y.len())));
+        model.without_ends(arguments.delta).iter().for_each(|words| console.warn(words));
     }
     Ok(())
 }
@@ -167,9 +169,10 @@ pub(super) fn learnt(
     let noise = short(prior.unit() * learnt.ridge.value);
     console
         .say(format_args!("kernel {word}: {}; noise {noise}, as the target is measured", kernels::described(&learnt.kernel.value, &names)));
-    console.say(format_args!("{} inducing points after {:.1} s", learnt.inducing.value.len(), begun.elapsed().as_secs_f64()));
+    let many = learnt.inducing.value.len();
+    let why = if !plan.learns && many < plan.inducing.min(plan.rows) { ", enough for these rows" } else { "" };
+    console.say(format_args!("{many} inducing points after {:.1} s{why}", begun.elapsed().as_secs_f64()));
     if let Some(wide) = learnt.wide {
-        let many = learnt.inducing.value.len();
         console.say(format_args!(
             "the evidence is known to within {} per row only; twice as many inducing points (--inducing {}) would take about four times as long",
             short(wide),

@@ -8,7 +8,7 @@ use crate::kernels::{self, Family};
 use crate::memory;
 use crate::model::About;
 use crate::model::learn::Declared;
-use crate::model::plan::{Beside, Plan};
+use crate::model::plan::{self as sizes, Beside, Plan};
 use crate::output::{self, Over};
 use crate::quantity::{Bytes, grouped};
 use crate::which_study::{quoted, stem};
@@ -134,6 +134,11 @@ impl Arguments {
         self.holdout.unwrap_or(0.1)
     }
 
+    /// What the model may replace.
+    pub(super) fn over(&self) -> Over {
+        if self.out.is_some() { Over::by(self.force) } else { Over::NextFree }
+    }
+
     /// An option that was given and means nothing where only sums of the rows are known.
     pub(super) fn for_rows_at_hand(&self) -> Option<&'static str> {
         let is_some = |share: Option<f64>| share.is_some_and(|share| share > 0.0);
@@ -190,7 +195,7 @@ fn check_learning(arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-/// Where the model goes, found out before the work: a name that was given, else the first free one after that of the data.
+/// Where the model goes, found out before the work: a name that was given, else the first that is free, then and now, after that of the data.
 pub(super) fn target(arguments: &Arguments, kind: &str, read: &[PathBuf]) -> Outcome<PathBuf> {
     let data = arguments.data[0].as_path();
     let inputs: Vec<&Path> = arguments.data.iter().chain(read).map(PathBuf::as_path).collect();
@@ -198,10 +203,10 @@ pub(super) fn target(arguments: &Arguments, kind: &str, read: &[PathBuf]) -> Out
         let is_plain = data.as_os_str() != "-" && !data.to_string_lossy().contains(['*', '?', '[']);
         let stem = if is_plain { stem(data) } else { "model".to_owned() };
         let stem = stem.strip_suffix(".csv").unwrap_or(&stem);
-        let names = (1..).map(|n| PathBuf::from(if n == 1 { format!("{stem}.{kind}") } else { format!("{stem}-{n}.{kind}") }));
-        let free = names.into_iter().find(|path| !path.exists()).unwrap_or_default();
+        let path = PathBuf::from(format!("{stem}.{kind}"));
+        let free = output::names(&path).find(|path| !path.exists()).unwrap_or_default();
         output::check_writable(&free, &inputs, Over::Nothing)?;
-        return Ok(free);
+        return Ok(path);
     };
     output::check_target(path, &inputs, arguments.force)?;
     Ok(path.clone())
@@ -228,9 +233,16 @@ pub(super) fn grouping(columns: &[ColumnInfo], name: &str) -> Outcome<usize> {
     })
 }
 
+impl Arguments {
+    /// How many inducing points were asked for: by their number, or by a claim, which more of them make narrower.
+    pub(super) fn wanted_inducing(&self, rows: usize) -> Option<usize> {
+        self.inducing.or_else(|| self.norm_bound.map(|_| sizes::most_inducing(rows, true)))
+    }
+}
+
 /// What will be taken, within the memory stated, else within what is left.
 pub(super) fn planned(arguments: &Arguments, rows: usize, held_out: usize, columns: usize, learns: bool, beside: Beside) -> Outcome<Plan> {
-    let within = |limit| Plan::beside(beside, rows, held_out, columns, learns, arguments.inducing, limit);
+    let within = |limit| Plan::beside(beside, rows, held_out, columns, learns, arguments.wanted_inducing(rows), limit);
     let left = memory::available().filter(|_| arguments.memory.is_none());
     let roomy = within(arguments.memory).filter(|plan| left.is_none_or(|left| plan.memory <= left));
     roomy.or_else(|| within(left.or(arguments.memory))).ok_or_else(|| {

@@ -8,11 +8,10 @@ use crate::failure::Ending;
 use crate::kernels;
 use crate::model::{self, About, Model, Scores};
 use crate::model_file;
-use crate::quantity::Bytes;
 use crate::which_study::quoted;
 use serde_json::{Value, json};
 use sigmabar::certificate::{Answer, Contradiction};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Models of more rows than this are saved without them.
 pub(super) const MOST_KEPT: usize = 5000;
@@ -75,15 +74,13 @@ pub(super) fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64
     Ok(answer.certificate.contradiction)
 }
 
-/// Saves the model, without the rows where they are many.
-pub(super) fn save(mut model: Model, arguments: &Arguments, target: Option<&Path>, console: &Console) -> Outcome<()> {
-    let Some(path) = target else { return Ok(()) };
+/// Saves the model, without the rows where they are many; where it is.
+pub(super) fn save(mut model: Model, arguments: &Arguments, target: Option<&Path>, console: &Console) -> Outcome<Option<PathBuf>> {
+    let Some(path) = target else { return Ok(None) };
     if model.posterior.information().distinct() > MOST_KEPT && !arguments.keep_rows {
         // Only a claim can tell the difference.
         let ahead = if model.about.norm_bound.is_some() { AHEAD } else { 0 };
         model.posterior = model.posterior.without_rows(ahead)?;
     }
-    let size = model_file::save(&model, path)?;
-    console.say(format_args!("saved {} ({})", path.display(), Bytes(size)));
-    Ok(())
+    model_file::save(&model, path, arguments.over(), console).map(Some)
 }

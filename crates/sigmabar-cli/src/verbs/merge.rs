@@ -9,8 +9,7 @@ use crate::failure::{Ending, Failure};
 use crate::kernels;
 use crate::model::{About, Model};
 use crate::model_file;
-use crate::output;
-use crate::quantity::Bytes;
+use crate::output::{self, Over};
 use crate::streamed::Job;
 use sigmabar::accumulator::{Accumulator, Plan};
 use sigmabar::sealed::{self, Kind, SavedError};
@@ -61,14 +60,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     if !is_model {
         let plan = planned.to_bytes_with(&serde_json::to_string(&job).map_err(std::io::Error::from)?);
         let bytes = sums.to_bytes_with(&hex(&plan));
-        output::replace(&arguments.out, |out| out.write_all(&bytes))?;
-        console.say(format_args!(
-            "{} of {} chunks; saved {} ({})",
-            sums.chunks() - sums.uncovered().len() as u64,
-            sums.chunks(),
-            arguments.out.display(),
-            Bytes(bytes.len() as u64)
-        ));
+        console.say(format_args!("{} of {} chunks", sums.chunks() - sums.uncovered().len() as u64, sums.chunks()));
+        model_file::keep(&bytes, &arguments.out, Over::by(arguments.force), console)?;
         suggest_merging(&sums, &arguments.out, console);
         return Ok(Ending::Done);
     }
@@ -88,8 +81,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let new = new_rows(&job.files());
     let model = Model { about: job.about, posterior };
     let contradiction = fitted::report(&model, None, arguments.delta, console)?;
-    let size = model_file::save(&model, &arguments.out)?;
-    console.say(format_args!("saved {} ({})", arguments.out.display(), Bytes(size)));
+    model_file::save(&model, &arguments.out, Over::by(arguments.force), console)?;
     Ok(fitted::ending(contradiction.as_ref(), "plan", &model.about, Some(&arguments.out), &new, console))
 }
 

@@ -8,7 +8,7 @@ use crate::console::{Console, Passes};
 use crate::data::Table;
 use crate::failure::{Ending, Failure};
 use crate::model::plan::Beside;
-use crate::output;
+use crate::model_file;
 use crate::quantity::{Bytes, grouped, short};
 use crate::streamed::Job;
 use crate::verbs::merge::read_sums;
@@ -104,9 +104,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         extended(arguments, &table, console)?
     };
     let bytes = plan.to_bytes_with(&serde_json::to_string(&job).map_err(std::io::Error::from)?);
-    output::replace(&target, |out| out.write_all(&bytes))?;
     console.record(&costs(&plan, &job, bytes.len(), arguments.fit.delta())?, Format::Table)?;
-    console.say(format_args!("saved {} ({})", target.display(), Bytes(bytes.len() as u64)));
+    let target = model_file::keep(&bytes, &target, arguments.fit.over(), console)?;
     let part = if plan.chunks().len() > 1 { " --part 1/2" } else { "" };
     console.next(format_args!("sigmabar accumulate --plan {}{part} -o 1.sba", quoted(&target)));
     Ok(Ending::Done)

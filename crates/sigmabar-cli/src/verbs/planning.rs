@@ -104,7 +104,8 @@ fn surveyed(arguments: &Arguments, table: &Table, seed: u64, held_out: f64, cons
     let known = table.rows().map_or(usize::MAX, |rows| rows as usize);
     let selection = fit_arguments::selection(arguments, table, &table.part(0)?)?;
     let width = selection.width();
-    let inducing = arguments.inducing.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(known));
+    let learns = fit_arguments::declared(arguments, known)?.learns();
+    let inducing = arguments.wanted_inducing(known).unwrap_or_else(|| sizes::most_inducing(known, learns));
     let shares = Shares {
         sample: sizes::pool(known, inducing).max(sizes::LEARNING_ROWS),
         calibration: &|rows| fit_arguments::calibration_rows(arguments, rows),
@@ -117,7 +118,6 @@ fn surveyed(arguments: &Arguments, table: &Table, seed: u64, held_out: f64, cons
     let most = table.rows().map_or_else(|| most_rows(table, width), |rows| rows as usize);
     let (sampled, calibrating) =
         (shares.sample.min(most), fit_arguments::calibration_rows(arguments, most).min(fit_arguments::MOST_CALIBRATING));
-    let learns = fit_arguments::declared(arguments, most)?.learns();
     fit_arguments::planned(arguments, sampled, calibrating, width, learns, beside(arguments, table, width))?;
     let found = streamed::survey(table, &selection, &shares, passes)?;
     console.say_decimal_commas(&table.parts[0].file, found.has_decimal_commas);
@@ -215,9 +215,9 @@ fn learnt_on_all(
     let climbed = climbed?;
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     console.say(format_args!(
-        "on all rows: {}; noise {}; {} nats a row gained by {} times two passes",
+        "on all rows: {}; noise {}, as the target is measured; {} nats a row gained by {} times two passes",
         kernels::described(&climbed.kernel, &names),
-        short(climbed.ridge),
+        short(prior.unit() * climbed.ridge),
         short(climbed.gained),
         climbed.evaluations
     ));

@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::args::Format;
 use crate::console::Console;
-use crate::data::{Categories, Column, Frame, Numbers, Options, ParquetWriter, Selection, Table, Wanted, is_parquet};
+use crate::data::{Categories, Column, DataError, Frame, Numbers, Options, ParquetWriter, Selection, Table, Wanted, is_parquet};
 use crate::failure::{Ending, Failure};
 use crate::memory;
 use crate::model::{self, Model};
@@ -71,18 +71,16 @@ fn answered(arguments: &Arguments, model: &Model, names: &[String], console: &Co
         drop_missing: arguments.drop_missing,
     };
     let table = Table::open(&arguments.data)?;
+    let rows = Rows { model, table: &table, selection: &selection, arguments, console };
     if let Some(out) = &arguments.out {
-        return streamed(model, &table, &selection, out, arguments, console);
+        return rows.written(out);
     }
-    let frame = Frame::read_table(&table, &selection)?;
-    console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
-    console.warn_cut(&frame.cut);
-    console.warn_dropped(frame.dropped);
-    let points = Points::new(frame.values, model.about.features.len())?;
-    let mut answer = model.answers(arguments.delta)?.at(points.view())?;
-    let concluded = arguments.threshold.map(|threshold| concluded(model, &points, &mut answer, threshold)).transpose()?;
-    console.say(model::words(&answer));
-    write(model, &points, &answer, (arguments.inputs, concluded), console)?;
+    // What is claimed or concluded about all rows, and how wide a table for people is, takes all of them.
+    if arguments.threshold.is_some() || model.about.norm_bound.is_some() || console.format(Format::Csv) == Format::Table {
+        rows.at_once()?;
+    } else {
+        rows.printed()?;
+    }
     console.next(format_args!("sigmabar report {}", quoted(&arguments.model)));
     Ok(Ending::Done)
 }
@@ -112,16 +110,26 @@ fn concluded(model: &Model, points: &Points, answer: &mut Answer, threshold: f64
     Ok(vec![Column::Text(sides), numbers(&found.norms, 1.0), numbers(&found.levels, unit)])
 }
 
-/// Reads, answers and writes batch after batch.
-fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arguments: &Arguments, console: &Console) -> Outcome {
-    let inputs: Vec<&Path> = table.parts.iter().map(|part| part.file.as_path()).chain([arguments.model.as_path()]).collect();
-    output::check_writable(out, &inputs, Over::by(arguments.force))?;
-    let answers = model.answers(arguments.delta)?;
-    let (dim, bar) = (model.about.features.len(), console.progress("predicting", table.rows()));
-    let (mut words, mut failure, mut rows, mut dropped, mut cut) = (None, None, 0, 0, Vec::new());
-    let mut each = |take: &mut dyn FnMut(&Points, &Answer) -> std::io::Result<()>| -> Outcome<()> {
-        for chunk in table.chunks() {
-            let mut numbers = Numbers::new(table.chunk(chunk)?, selection)?;
+/// Rows that are to be answered, by whom, and for whom.
+struct Rows<'a> {
+    model: &'a Model,
+    table: &'a Table,
+    selection: &'a Selection,
+    arguments: &'a Arguments,
+    console: &'a Console,
+}
+
+impl Rows<'_> {
+    /// Reads and answers batch after batch, each with whether what its commas mean is still to be seen; the number of rows.
+    fn each_batch(&self, mut take: impl FnMut(&Points, &Answer, bool) -> Outcome<()>) -> Outcome<usize> {
+        let (model, console) = (self.model, self.console);
+        let answers = model.answers(self.arguments.delta)?;
+        // A bar would stand among the answers where both are on the screen.
+        let bar = self.arguments.out.as_ref().map(|_| console.progress("predicting", self.table.rows()));
+        let dim = model.about.features.len();
+        let (mut rows, mut dropped, mut cut, mut is_contradicted) = (0, 0, Vec::new(), false);
+        for part in 0..self.table.parts.len() {
+            let mut numbers = Numbers::new(self.table.part(part)?, self.selection)?;
             loop {
                 let mut values = Vec::with_capacity(BATCH * dim);
                 while values.len() < BATCH * dim && numbers.next_row(&mut values)?.is_some() {
@@ -132,47 +140,183 @@ fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arg
                     }
                 }
                 if values.is_empty() {
-                    cut.extend(numbers.reader().ends_open().then(|| numbers.reader().file().to_owned()));
+                    let reader = numbers.reader();
+                    cut.extend(reader.ends_open().then(|| reader.file().to_owned()));
+                    console.say_decimal_commas(reader.file(), reader.has_decimal_commas());
                     break;
                 }
                 let points = Points::new(values, dim)?;
                 let answer = answers.at(points.view())?;
-                words.get_or_insert_with(|| model::words(&answer));
-                take(&points, &answer).map_err(Failure::file(out, "write"))?;
+                // What refutes the premises may stand in any row.
+                let refutes = answer.certificate.contradiction.is_some();
+                if rows == 0 || refutes && !is_contradicted {
+                    self.say(&answer);
+                }
+                is_contradicted |= refutes;
+                take(&points, &answer, numbers.reader().is_doubtful())?;
                 rows += points.len();
-                bar.inc(points.len() as u64);
+                bar.iter().for_each(|bar| bar.inc(points.len() as u64));
             }
         }
-        Ok(())
-    };
-    output::replace(out, |file| {
-        let mut kept = |result: Outcome<()>| {
-            result.map_err(|problem| {
-                let said = std::io::Error::other(problem.to_string());
-                failure = Some(problem);
-                said
-            })
-        };
-        if is_parquet(out) {
-            let repeated = model.about.features.iter().filter(|_| arguments.inputs).map(|c| (c.name.as_str(), c.is_words()));
-            let mut writer = ParquetWriter::new(file, repeated.chain(COLUMNS.map(|name| (name, false))))?;
-            kept(each(&mut |points, answer| writer.write(&columns(model, points, answer, arguments.inputs))))?;
-            return writer.finish();
-        }
-        let mut writer = CsvWriter::new(file, &sheet(model, arguments.inputs).columns)?;
-        kept(each(&mut |points, answer| writer.write(&cells(model, points, answer, arguments.inputs))))?;
-        writer.finish()
-    })
-    .map_err(|outer| failure.take().unwrap_or(outer))?;
-    bar.finish_and_clear();
-    if let Some(words) = words {
-        console.say(words);
+        bar.iter().for_each(|bar| bar.finish_and_clear());
+        console.warn_cut(&cut);
+        console.warn_dropped(dropped);
+        Ok(rows)
     }
-    console.warn_dropped(dropped);
-    console.warn_cut(&cut);
-    console.say(format_args!("{} rows predicted; wrote {}", grouped(rows), out.display()));
-    Ok(Ending::Done)
+
+    /// What the answers rest on, and where there are none.
+    fn say(&self, answer: &Answer) {
+        self.console.say(model::words(answer));
+        self.model.without_ends(self.arguments.delta).iter().for_each(|words| self.console.warn(words));
+    }
+
+    /// Into a file.
+    fn written(&self, out: &Path) -> Outcome {
+        let Self { model, table, arguments, .. } = *self;
+        let inputs: Vec<&Path> = table.parts.iter().map(|part| part.file.as_path()).chain([arguments.model.as_path()]).collect();
+        output::check_writable(out, &inputs, Over::by(arguments.force))?;
+        output::tidy_when_interrupted(out);
+        let (mut failure, mut rows) = (None, 0);
+        output::publish(out, Over::by(arguments.force), |file| {
+            let mut kept = |answered: Outcome<usize>| {
+                let answered = answered.map_err(|problem| {
+                    let said = std::io::Error::other(problem.to_string());
+                    failure = Some(problem);
+                    said
+                });
+                answered.map(|answered| rows = answered)
+            };
+            let failed = |problem| Failure::file(out, "write")(problem);
+            if is_parquet(out) {
+                let repeated = model.about.features.iter().filter(|_| arguments.inputs).map(|c| (c.name.as_str(), c.is_words()));
+                let mut writer = ParquetWriter::new(file, repeated.chain(COLUMNS.map(|name| (name, false))))?;
+                kept(self.each_batch(|points, answer, _| writer.write(&columns(model, points, answer, arguments.inputs)).map_err(failed)))?;
+                return writer.finish();
+            }
+            let mut writer = CsvWriter::new(file, &sheet(model, arguments.inputs).columns)?;
+            kept(self.each_batch(|points, answer, _| writer.write(&self.cells(points, answer, Format::Csv)).map_err(failed)))?;
+            writer.finish()
+        })
+        .map_err(|outer| failure.take().unwrap_or(outer))?;
+        self.console.say(format_args!("{} rows predicted; wrote {}", grouped(rows), out.display()));
+        Ok(Ending::Done)
+    }
+
+    /// On standard output.
+    fn printed(&self) -> Outcome<()> {
+        let format = self.console.format(Format::Csv);
+        let names = sheet(self.model, self.arguments.inputs).columns;
+        let (mut out, mut printer, mut held) = (Some(std::io::BufWriter::new(std::io::stdout().lock())), None, Vec::new());
+        let rows = self.each_batch(|points, answer, is_doubtful| {
+            held.extend(self.cells(points, answer, format));
+            // Commas that may stand before thousands are refused at the end of the table, and nothing may be known of its rows then.
+            if is_doubtful {
+                return Ok(());
+            }
+            // Only now: a table that is refused at its beginning has no answers, not even their names.
+            if let Some(out) = out.take() {
+                printer = Some(Printer::new(out, format, &names, || document(self.model, answer, json!([])))?);
+            }
+            Ok(printer.as_mut().map_or(Ok(()), |printer| printer.write(std::mem::take(&mut held)))?)
+        })?;
+        if rows == 0 {
+            let file = if self.table.is_rereadable() { self.table.parts[0].file.clone() } else { "standard input".into() };
+            return Err(DataError::Empty { file }.into());
+        }
+        Ok(printer.map_or(Ok(()), Printer::finish)?)
+    }
+
+    /// On standard output, when all rows are answered.
+    fn at_once(&self) -> Outcome<()> {
+        let (model, console) = (self.model, self.console);
+        let frame = Frame::read_table(self.table, self.selection)?;
+        console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
+        console.warn_cut(&frame.cut);
+        console.warn_dropped(frame.dropped);
+        let points = Points::new(frame.values, model.about.features.len())?;
+        let mut answer = model.answers(self.arguments.delta)?.at(points.view())?;
+        let more = self.arguments.threshold.map(|threshold| concluded(model, &points, &mut answer, threshold)).transpose()?;
+        self.say(&answer);
+        let (mut sheet, format) = (sheet(model, self.arguments.inputs), console.format(Format::Csv));
+        sheet.rows = self.cells(&points, &answer, format);
+        if let Some(columns) = more {
+            sheet.columns.extend(STANDS.map(str::to_owned));
+            sheet.rows.iter_mut().enumerate().for_each(|(i, row)| row.extend(columns.iter().map(|column| cell(column, i, format))));
+        }
+        if format != Format::Json {
+            return console.sheet(&sheet, Format::Csv);
+        }
+        console.answer(format_args!("{:#}", document(model, &answer, sheet.objects().collect())))
+    }
+
+    /// What is written of some rows, row by row.
+    fn cells(&self, points: &Points, answer: &Answer, format: Format) -> Vec<Vec<Value>> {
+        let columns = columns(self.model, points, answer, self.arguments.inputs);
+        (0..points.len()).map(|i| columns.iter().map(|column| cell(column, i, format)).collect()).collect()
+    }
 }
+
+/// The answers to all rows as one JSON document.
+fn document(model: &Model, answer: &Answer, rows: Value) -> Value {
+    let certificate = json!({ "function": answer.certificate, "response": answer.response_certificate });
+    json!({ "target": model.about.target, "delta": answer.certificate.delta, "label": answer.label(), "response_label": answer.response_certificate.label(), "certificate": certificate, "rows": rows })
+}
+
+/// Rows on standard output, some at a time.
+enum Printer<W: Write> {
+    Csv(Box<CsvWriter<W>>),
+    /// An object for each row, and what follows the last one where all are one document.
+    Json {
+        out: W,
+        names: Vec<String>,
+        end: Option<String>,
+        is_first: bool,
+    },
+}
+
+impl<W: Write> Printer<W> {
+    /// Begins, with a document that has no rows yet where one is asked for.
+    fn new(mut out: W, format: Format, names: &[String], document: impl FnOnce() -> Value) -> std::io::Result<Self> {
+        if format == Format::Csv {
+            return CsvWriter::new(out, names).map(|writer| Self::Csv(Box::new(writer)));
+        }
+        let document = (format == Format::Json).then(|| format!("{:#}", document()));
+        let parts = document.as_deref().and_then(|document| document.rsplit_once(NO_ROWS));
+        if let Some((start, _)) = parts {
+            write!(out, "{start}{}", NO_ROWS.trim_end_matches(']'))?;
+        }
+        Ok(Self::Json { out, names: names.to_vec(), end: parts.map(|(_, end)| end.to_owned()), is_first: true })
+    }
+
+    fn write(&mut self, rows: Vec<Vec<Value>>) -> std::io::Result<()> {
+        let (out, names, end, is_first) = match self {
+            Self::Csv(writer) => return writer.write(&rows),
+            Self::Json { out, names, end, is_first } => (out, names, end, is_first),
+        };
+        for object in (Sheet { columns: names.clone(), rows }).objects() {
+            if end.is_none() {
+                writeln!(out, "{object}")?;
+                continue;
+            }
+            let comma = if std::mem::take(is_first) { "" } else { "," };
+            write!(out, "{comma}\n    {}", format!("{object:#}").replace('\n', "\n    "))?;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> std::io::Result<()> {
+        match self {
+            Self::Csv(writer) => writer.finish(),
+            Self::Json { mut out, end, .. } => {
+                end.map_or(Ok(()), |end| writeln!(out, "\n  ]{end}"))?;
+                out.flush()
+            }
+        }
+    }
+}
+
+/// Where the rows of a document go, behind everything else.
+const NO_ROWS: &str = "\"rows\": []";
 
 /// What is written of some rows, column by column; categories by their names, dates as dates.
 fn columns(model: &Model, points: &Points, answer: &Answer, inputs: bool) -> Vec<Column> {
@@ -193,34 +337,11 @@ fn sheet(model: &Model, inputs: bool) -> Sheet {
     Sheet::new(repeated.chain(COLUMNS))
 }
 
-/// The same row by row.
-fn cells(model: &Model, points: &Points, answer: &Answer, inputs: bool) -> Vec<Vec<Value>> {
-    let columns = columns(model, points, answer, inputs);
-    (0..points.len()).map(|i| columns.iter().map(|column| cell(column, i)).collect()).collect()
-}
-
-/// A number that is none is an empty cell.
-fn cell(column: &Column, i: usize) -> Value {
+/// A number that is none is an empty cell. An end that is not there is infinite where that can be written, and nothing in JSON, which cannot.
+fn cell(column: &Column, i: usize, format: Format) -> Value {
     match column {
+        Column::Numbers(values) if values[i].is_infinite() && matches!(format, Format::Csv | Format::Table) => json!(values[i].to_string()),
         Column::Numbers(values) => json!(values[i]),
         Column::Text(words) => json!(words[i]),
     }
-}
-
-fn write(model: &Model, points: &Points, answer: &Answer, (inputs, more): (bool, Option<Vec<Column>>), console: &Console) -> Outcome<()> {
-    let mut sheet = sheet(model, inputs);
-    sheet.rows = cells(model, points, answer, inputs);
-    if let Some(columns) = more {
-        sheet.columns.extend(STANDS.map(str::to_owned));
-        sheet.rows.iter_mut().enumerate().for_each(|(i, row)| row.extend(columns.iter().map(|column| cell(column, i))));
-    }
-    if console.format(Format::Csv) != Format::Json {
-        return console.sheet(&sheet, Format::Csv);
-    }
-    let rows: Value = sheet.objects().collect();
-    let certificate = json!({ "function": answer.certificate, "response": answer.response_certificate });
-    let document = json!({ "target": model.about.target, "delta": answer.certificate.delta, "label": answer.label(), "response_label": answer.response_certificate.label(), "certificate": certificate, "rows": rows });
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    writeln!(out, "{document:#}")?;
-    Ok(out.flush()?)
 }

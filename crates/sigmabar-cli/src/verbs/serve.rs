@@ -6,11 +6,11 @@ use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::interrupt;
 use crate::quantity::counted;
-use crate::which_study::{WhichStudy, quoted};
+use crate::which_study::{WhichStudy, word};
 use sigmabar_serve::{Limits, Options, Source, Tokens, is_usable};
 use sigmabar_study::Study;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Options.
 #[derive(Debug, clap::Args)]
@@ -94,7 +94,7 @@ fn tokens(arguments: &Arguments, source: &Source, console: &Console) -> Outcome<
 
 /// What a worker has to be told about how settings are evaluated: nothing where that is built in, else a command with the study's own parameters.
 fn evaluated(source: &Source) -> String {
-    let command = |words: &str| format!(" --command {}", quoted(Path::new(words)));
+    let command = |words: &str| format!(" --command {}", word(words));
     // Of several studies each has parameters of its own.
     let only = match &source.files()[..] {
         [file] => Study::open(file, None).ok(),

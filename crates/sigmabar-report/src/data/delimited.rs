@@ -230,6 +230,10 @@ impl Rows for Delimited {
         self.decimals.mark == Some(',')
     }
 
+    fn is_doubtful(&self) -> bool {
+        self.decimals.doubtful.is_some() && !self.decimals.has_plain_commas
+    }
+
     fn ends_open(&self) -> bool {
         let lines = self.reader.get_ref().get_ref();
         lines.is_at_end && lines.length > 0

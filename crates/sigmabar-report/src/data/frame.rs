@@ -1,8 +1,8 @@
 //! The columns that were asked for, as numbers, row after row.
 
-use super::{Cell, ColumnInfo, DataError, Options, Provenance, Reader, Table, beyond_floats, moments};
+use super::place::{Place, is_date, is_missing, is_no_number, is_numeral};
+use super::{Cell, ColumnInfo, DataError, Options, Provenance, Reader, Table, moments};
 use crate::quantity::Bytes;
-use sigmabar::points::LARGEST_RESPONSE;
 use std::path::PathBuf;
 
 /// Which columns to take.
@@ -142,8 +142,9 @@ impl Numbers {
             let place =
                 Place { reader: &self.reader, line, options: self.options, is_target: self.options == Options::Fit && c + 1 == width };
             let cell = &self.cells[self.positions[c]];
+            let is_missing = if column.categories.is_none() { is_no_number(cell) } else { is_missing(cell) };
             values.push(match &mut column.categories {
-                _ if self.drops && is_missing(cell) => f64::NAN,
+                _ if self.drops && is_missing => f64::NAN,
                 None => match place.number(&column.name, cell) {
                     Ok(value) => {
                         let is_date = is_date(cell);
@@ -169,7 +170,9 @@ impl Numbers {
     /// Where a column holds words, the others of this row that do are named with it: nobody wants to hear of them one by one.
     fn naming_all_words(&self, c: usize, problem: DataError) -> DataError {
         let is_words = |c: usize| match &self.cells[self.positions[c]] {
-            Cell::Text(text) => self.columns[c].categories.is_none() && moments::number(text).is_none() && !is_numeral(text),
+            cell @ Cell::Text(text) => {
+                self.columns[c].categories.is_none() && moments::number(text).is_none() && !is_numeral(text) && !is_no_number(cell)
+            }
             _ => false,
         };
         let words: Vec<&str> = (0..self.columns.len()).filter(|&c| is_words(c)).map(|c| self.columns[c].name.as_str()).collect();
@@ -309,149 +312,9 @@ fn check_memory(reader: &Reader, values: &[f64], columns: usize, selection: &Sel
     }
 }
 
-/// What to do about a number that is written in a way that could mean two.
-pub const NUMERAL: &str = "write every number with a point, such as 1234.5, and without thousands separators";
-
-/// What is wrong with an id that is used as a number, and what to do.
-pub(super) const BEYOND_FLOATS: &str =
-    "is a whole number that 64-bit floats cannot tell from its neighbours: subtract an offset, or name such things by text";
-
-/// Whether a text would be a number but for its marks.
-pub fn is_numeral(text: &str) -> bool {
-    let bare: String = text.chars().filter(|c| !matches!(c, ',' | '.' | '\'' | ' ' | '\u{a0}' | '\u{202f}')).collect();
-    bare.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+')) && bare.parse::<f64>().is_ok_and(f64::is_finite)
-}
-
-/// Whether a number in its usual form has more digits than floats keep.
-fn has_too_many_digits(text: &str) -> bool {
-    let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    digits > 15 && text.parse::<f64>().is_ok()
-}
-
-/// Whether a cell holds a date or a time; truth values are numbers.
-fn is_date(cell: &Cell) -> bool {
-    matches!(cell, Cell::Moment(_)) || matches!(cell, Cell::Text(text) if text.starts_with(|c: char| c.is_ascii_digit()))
-}
-
-/// Whether nothing stands in a cell.
-fn is_missing(cell: &Cell) -> bool {
-    matches!(cell, Cell::Missing) || matches!(cell, Cell::Number(value) if value.is_nan())
-}
-
-/// Where a cell stands.
-struct Place<'a> {
-    reader: &'a Reader,
-    line: u64,
-    options: Options,
-    /// Whether it is in the target's column, which cannot be left out.
-    is_target: bool,
-}
-
-impl Place<'_> {
-    fn number(&self, column: &str, cell: &Cell) -> Result<f64, DataError> {
-        let found = match cell {
-            Cell::Number(value) | Cell::Moment(value) if value.abs() <= LARGEST_RESPONSE => return Ok(*value),
-            Cell::Number(value) | Cell::Moment(value) => format!("{value:e}"),
-            Cell::Missing => "an empty cell".to_owned(),
-            Cell::Text(text) if moments::number(text).is_some() => return Ok(moments::number(text).unwrap_or_default()),
-            Cell::Text(text) => format!("\"{text}\""),
-        };
-        let remedy = match cell {
-            Cell::Text(text) if text.parse::<i128>().is_ok_and(|whole| beyond_floats(whole).is_some()) => {
-                let declared =
-                    if self.options == Options::Fit && !self.is_target { format!(" (--categorical {column})") } else { String::new() };
-                format!("it {BEYOND_FLOATS}{declared}")
-            }
-            Cell::Text(text) if has_too_many_digits(text) => {
-                "it has more digits than 64-bit floats keep: round it to 15, or write the column as floats".to_owned()
-            }
-            Cell::Text(text) if is_numeral(text) => NUMERAL.to_owned(),
-            Cell::Number(value) if value.is_finite() => {
-                "numbers beyond 1e100 cannot be squared and summed: take another unit, or the row out".to_owned()
-            }
-            _ if is_missing(cell) => self.options.fill(column, self.is_target),
-            _ if self.is_target => "this is the target: put a number there, or take the row out".to_owned(),
-            Cell::Text(_) if self.options == Options::Fit => {
-                format!("put a number there, leave the column out (--ignore {column}), or declare it (--categorical {column})")
-            }
-            _ if self.options == Options::Fit => format!("put a number there, or leave the column out (--ignore {column})"),
-            _ => "put a number there, or take the row out".to_owned(),
-        };
-        Err(DataError::Cell {
-            file: self.reader.file().to_owned(),
-            line: self.line,
-            line_word: self.reader.line_word(),
-            column: column.to_owned(),
-            found,
-            remedy: remedy.into(),
-        })
-    }
-
-    /// A date among plain numbers, or the other way round: days since 1970 beside 20240101 would both be numbers.
-    fn other_kind(&self, column: &str, cell: &Cell, difference: &'static str) -> DataError {
-        DataError::Dates {
-            file: self.reader.file().to_owned(),
-            line: self.line,
-            line_word: self.reader.line_word(),
-            column: column.to_owned(),
-            found: if let Cell::Moment(days) = cell { format!("day {days} since 1970") } else { cell.to_string() },
-            difference,
-        }
-    }
-
-    fn category(&self, column: &str, known: &mut Vec<String>, collects: bool, cell: &Cell) -> Result<f64, DataError> {
-        let text = match cell {
-            Cell::Text(text) => text.clone(),
-            Cell::Number(value) | Cell::Moment(value) => value.to_string(),
-            Cell::Missing => return self.number(column, cell),
-        };
-        let same = known.iter().position(|category| *category == text);
-        // Tables that lack a value somewhere write 1.0 for 1; what begins with zeros, as 007, means more than its number.
-        let same = same.or_else(|| known.iter().position(|category| whole(category) == whole(&text)));
-        // A number may be written otherwise than where the categories were learnt, as files with types do.
-        let same = same.or_else(|| if collects { None } else { only(known, |category| is_same_number(category, &text)) });
-        let position = match same {
-            Some(position) => position,
-            None if collects => {
-                known.push(text);
-                known.len() - 1
-            }
-            None => {
-                return Err(DataError::Category {
-                    file: self.reader.file().to_owned(),
-                    line: self.line,
-                    line_word: self.reader.line_word(),
-                    column: column.to_owned(),
-                    found: text,
-                    known: known.clone(),
-                });
-            }
-        };
-        Ok(position as f64)
-    }
-}
-
-/// The place of the only one that is meant.
-fn only(known: &[String], is_meant: impl Fn(&str) -> bool) -> Option<usize> {
-    let mut found = (0..known.len()).filter(|&i| is_meant(&known[i]));
-    found.next().filter(|_| found.next().is_none())
-}
-
-/// A whole number without the zeros behind its point.
-fn whole(text: &str) -> &str {
-    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let parts =
-        text.split_once('.').filter(|(whole, rest)| is_digits(whole.trim_start_matches('-')) && rest.bytes().all(|byte| byte == b'0'));
-    parts.map_or(text, |(whole, _)| whole)
-}
-
-/// Beyond 2⁵³ two whole numbers may be one float.
-fn is_same_number(a: &str, b: &str) -> bool {
-    matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a == b && a.abs() < 2.0_f64.powi(53))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::NUMERAL;
     use super::*;
 
     fn read(text: &str, categories: Categories) -> Result<Frame, DataError> {
@@ -496,6 +359,34 @@ mod tests {
         assert_eq!(read("d,w\n2024-01-02,true\n2024-01-03T12:00:00,0\n", plain()).unwrap().values, [19_724.0, 1.0, 19_725.5, 0.0]);
         let dated = Categories::Known(vec![ColumnInfo { dates: Some(true), ..ColumnInfo::named("d") }]);
         assert!(read("d\n19725\n", dated).is_err(), "a model of dates");
+    }
+
+    /// R writes NA, pandas and databases other words; between categories they are names.
+    #[test]
+    fn words_for_nothing_are_missing_where_numbers_belong() {
+        let dropping = |text: &str| {
+            let reader = Reader::csv("t.csv".into(), Box::new(std::io::Cursor::new(text.as_bytes().to_vec()))).unwrap();
+            let categories = Categories::Collected(vec!["land".into()]);
+            let wanted = Wanted::Named(["land", "x", "y"].map(str::to_owned).to_vec());
+            Frame::read(reader, &Selection { wanted, categories, memory: None, options: Options::Fit, drop_missing: true })
+        };
+        for word in ["", "NA", "N/A", "n/a", "#N/A", "null", "NULL", "None", "nan", "NaN"] {
+            let frame = dropping(&format!("land,x,y\nNA,1,2\nFR,{word},3\nFR,4,{word}\n")).unwrap();
+            assert_eq!((frame.values, frame.dropped, frame.lost), (vec![0.0, 1.0, 2.0], 2, 1), "{word}");
+            let said = read(&format!("x,y\n1,2\n{word},3\n"), Categories::Collected(Vec::new())).unwrap_err().to_string();
+            assert!(said.starts_with("t.csv, line 3, column \"x\": ") && said.contains("--drop-missing"), "{word}: {said}");
+        }
+        assert!(dropping("land,x,y\nFR,-,1\n").is_err(), "a dash may be a minus that lost its number");
+        let empty = read("land,x\n,1\n", Categories::Collected(vec!["land".into()])).unwrap_err().to_string();
+        assert!(empty.contains("an empty cell does not belong there; put a name there, take the row out"), "{empty}");
+    }
+
+    #[test]
+    fn a_number_that_is_text_is_refused_for_what_it_is() {
+        let mixed = read("a;b\n1,5;2\n1;1.73\n", Categories::Collected(Vec::new())).unwrap_err().to_string();
+        assert!(mixed.contains("line 3, column \"b\": \"1.73\"") && mixed.contains("the table mixes both"), "{mixed}");
+        let thousands = read("a;b\n1.5;2\n1;1.234,5\n", Categories::Collected(Vec::new())).unwrap_err().to_string();
+        assert!(thousands.ends_with(NUMERAL), "{thousands}");
     }
 
     #[test]

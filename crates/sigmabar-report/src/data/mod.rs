@@ -16,6 +16,7 @@ mod options;
 mod parquet_file;
 #[cfg(feature = "tables")]
 mod parquet_writer;
+mod place;
 mod provenance;
 mod table;
 
@@ -23,10 +24,10 @@ pub use column::ColumnInfo;
 pub use error::DataError;
 pub use error::closest;
 pub use frame::{Categories, Frame, Numbers, Selection, Wanted};
-pub use frame::{NUMERAL, is_numeral};
 pub use options::Options;
 #[cfg(feature = "tables")]
 pub use parquet_writer::ParquetWriter;
+pub use place::{NUMERAL, is_numeral};
 pub use provenance::{COLLECTED, CORRECTED, Provenance};
 pub use table::{Chunk, Part, Table};
 
@@ -83,6 +84,11 @@ trait Rows {
 
     /// Whether commas were read as decimal points.
     fn has_decimal_commas(&self) -> bool {
+        false
+    }
+
+    /// Whether what the commas so far mean is still to be seen: a thousand, or a point.
+    fn is_doubtful(&self) -> bool {
         false
     }
 
@@ -210,6 +216,12 @@ impl Reader {
     #[must_use]
     pub fn has_decimal_commas(&self) -> bool {
         self.rows.has_decimal_commas()
+    }
+
+    /// Whether what the commas so far mean is still to be seen: the table is refused if nothing in it tells.
+    #[must_use]
+    pub fn is_doubtful(&self) -> bool {
+        self.rows.is_doubtful()
     }
 
     /// Whether all was read and the last line has no end: the file may have been cut within a number.

@@ -1,6 +1,6 @@
 //! NumPy arrays of one or two dimensions: columns are called `c0`, `c1`, ….
 
-use super::frame::BEYOND_FLOATS;
+use super::place::BEYOND_FLOATS;
 use super::{Cell, DataError, Rows, beyond_floats};
 use npyz::{DType, NpyFile, Order, TypeChar};
 use std::io::Read;

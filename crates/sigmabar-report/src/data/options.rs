@@ -12,16 +12,15 @@ pub enum Options {
 }
 
 impl Options {
-    /// What to do where nothing stands in a column.
-    pub(super) fn fill(self, column: &str, is_target: bool) -> String {
+    /// What to do where nothing stands in a column that holds such things.
+    pub(super) fn fill(self, what: &str, column: &str, is_target: bool) -> String {
         match self {
             Self::Fit if is_target => "this is the target: put a number there, or take the row out (--drop-missing)".to_owned(),
-            Self::Fit => format!("put a number there, take the row out (--drop-missing), or leave the column out (--ignore {column})"),
-            Self::Predict => {
-                "put a number there, or pass over such rows: --drop-missing --inputs, where the inputs beside each answer show which rows are left"
-                    .to_owned()
-            }
-            Self::None => "put a number there, or take the row out".to_owned(),
+            Self::Fit => format!("put {what} there, take the row out (--drop-missing), or leave the column out (--ignore {column})"),
+            Self::Predict => format!(
+                "put {what} there, or pass over such rows: --drop-missing --inputs, where the inputs beside each answer show which rows are left"
+            ),
+            Self::None => format!("put {what} there, or take the row out"),
         }
     }
 

@@ -298,6 +298,21 @@ mod tests {
         assert_eq!(rows.next_row(&mut cells).unwrap(), None);
     }
 
+    #[test]
+    fn numbers_that_are_stored_as_text_are_refused_as_text() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("t.parquet");
+        let texts = |column: &mut SerializedColumnWriter<'_>| fill::<ByteArrayType>(column, &[ByteArray::from("1.73")]);
+        write(&path, "message t { required binary x (UTF8); }", Compression::UNCOMPRESSED, &[&texts]);
+        let (wanted, categories) = (Wanted::AllBut(Vec::new()), Categories::Collected(Vec::new()));
+        let selection = Selection { wanted, categories, memory: None, options: Options::Fit, drop_missing: false };
+        let said = Frame::read(Reader::open(&path).unwrap(), &selection).unwrap_err().to_string();
+        assert!(
+            said.contains("row 1, column \"x\": \"1.73\"") && said.ends_with("it is stored as text: store the column as numbers"),
+            "{said}"
+        );
+    }
+
     /// Two ids that are one float stay two, with and without a sign.
     #[test]
     fn whole_numbers_that_no_float_holds_are_text_as_in_csv() {

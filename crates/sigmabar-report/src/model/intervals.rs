@@ -45,6 +45,29 @@ impl Model {
     }
 }
 
+/// Groups that are named where too few rows calibrate them; the others are counted.
+const NAMED: usize = 10;
+
+impl Model {
+    /// That intervals for new responses have no ends in some groups, and in which: too few rows calibrate them.
+    #[must_use]
+    pub fn without_ends(&self, delta: f64) -> Option<String> {
+        let calibration = self.about.calibration.as_ref()?;
+        let column = self.about.features.get(calibration.column()?)?;
+        // Where no group has rows enough, intervals are those of the model, which have ends.
+        if !Conformal::split(&self.posterior, calibration).suffices(delta) {
+            return None;
+        }
+        let needed = Calibration::rows_needed(delta);
+        let rows = column.categories.iter().flatten().enumerate().map(|(i, name)| (name, calibration.rows_of(i as f64)));
+        let few: Vec<String> = rows.filter(|(_, rows)| *rows < needed).map(|(name, rows)| format!("{name} has {rows}")).collect();
+        let others = if few.len() > NAMED { format!(", and {} others have too few", few.len() - NAMED) } else { String::new() };
+        let named = few[..few.len().min(NAMED)].join(", ");
+        let what = format!("a group of {} is calibrated by {needed} rows or more, and {named}{others}", column.name);
+        (!few.is_empty()).then(|| format!("{what}: no interval for a new response there"))
+    }
+}
+
 /// What to do about a model whose premises the data refute.
 pub const MEND: &str = "intervals under premises that the data refute are no theorem; fit again with a --prior-mean and --unit that were known before the data, \
                         a larger --norm-bound, or more --noise";

@@ -9,6 +9,8 @@ pub const LEARNING_ROWS: usize = 10_000;
 /// Rows that inducing points are chosen from, for each of them, and at least.
 const POOL: usize = 3;
 const SMALLEST_POOL: usize = 10_000;
+/// Inducing points at most for a declared kernel, unless more are asked for: its fit is not looked at on the way, as evidence is where one is learnt, and cost grows with their square.
+const MOST_DECLARED: usize = 500;
 /// Distinct points of the exact stage of learning.
 pub const EXACT_POINTS: usize = 1000;
 
@@ -75,7 +77,7 @@ impl Plan {
         wanted: Option<usize>,
         limit: Option<Bytes>,
     ) -> Option<Self> {
-        let most = wanted.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(rows)).min(rows);
+        let most = wanted.unwrap_or_else(|| most_inducing(rows, learns)).min(rows);
         let least = most.min(10);
         let memory = |inducing| needed(beside, rows, held_out, columns, learns, inducing);
         let at = |inducing| Self { rows, fitted: rows, held_out, columns, learns, inducing, memory: memory(inducing), limit };
@@ -98,6 +100,12 @@ impl Plan {
     pub fn passes(&self) -> usize {
         if self.learns && self.rows <= LEARNING_ROWS { 1 } else { 2 }
     }
+}
+
+/// The most inducing points for so many rows where nobody says how many.
+#[must_use]
+pub fn most_inducing(rows: usize, learns: bool) -> usize {
+    Learning::new(Vec::new()).most_inducing(rows).min(if learns { usize::MAX } else { MOST_DECLARED })
 }
 
 /// Rows that so many inducing points are chosen from.
@@ -149,5 +157,7 @@ mod tests {
         assert!(tight.inducing < 547 && tight.memory <= tight.limit.unwrap());
         assert_eq!(Plan::new(1_000_000, 0, 8, true, None, Some(Bytes(100 << 20))), None);
         assert_eq!(Plan::new(7, 0, 1, false, None, None).unwrap().inducing, 7);
+        let many = |learns, wanted| Plan::new(20_000, 0, 3, learns, wanted, None).unwrap().inducing;
+        assert_eq!([many(true, None), many(false, None), many(false, Some(4000))], [3872, MOST_DECLARED, 4000]);
     }
 }

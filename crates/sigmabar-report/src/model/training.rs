@@ -37,6 +37,16 @@ impl Rows {
         if wanted >= self.len() { self.clone() } else { self.parted(wanted as f64 / self.len() as f64, seed ^ SAMPLE_KEY).0 }
     }
 
+    /// The points of about `wanted` rows, chosen by the seed and by where they are alone: whoever certifies may not have looked at a response.
+    pub fn points(&self, wanted: usize, seed: u64) -> Vec<f64> {
+        if wanted >= self.len() {
+            return self.x.clone();
+        }
+        let (points, share) = (|| self.x.chunks_exact((self.x.len() / self.len()).max(1)), wanted as f64 / self.len() as f64);
+        let fractions = row_fractions(points().map(|point| (point, 0.0)), seed ^ SAMPLE_KEY);
+        points().zip(fractions).filter(|(_, fraction)| *fraction < share).flat_map(|(point, _)| point).copied().collect()
+    }
+
     /// Takes about `wanted` rows out, chosen by the seed.
     pub fn take_out(&mut self, wanted: usize, seed: u64) -> Self {
         if wanted == 0 {

@@ -120,6 +120,18 @@ impl Calibration {
         (1..).find(|n| rank(*n, delta) <= *n).unwrap_or(usize::MAX)
     }
 
+    /// The column whose values group the rows, where they are grouped.
+    #[must_use]
+    pub fn column(&self) -> Option<usize> {
+        self.column
+    }
+
+    /// Number of rows in the group of this value.
+    #[must_use]
+    pub fn rows_of(&self, value: f64) -> usize {
+        self.scores_of(value).len()
+    }
+
     /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
