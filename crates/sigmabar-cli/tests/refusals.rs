@@ -580,6 +580,8 @@ fn an_interrupt_leaves_no_part_of_predictions() {
     while !is_held() {
         assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written");
     }
+    // Waiting would close it, and end the command by itself.
+    let _input = child.stdin.take();
     // One that no suite runs with ignored.
     assert!(std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
