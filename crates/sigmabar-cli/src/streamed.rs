@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::console::Passes;
-use crate::data::{Categories, Chunk, ColumnInfo, Numbers, Options, Selection, Table, Wanted};
+use crate::data::{Categories, Chunk, ColumnInfo, Numbers, Objections, Options, Selection, Table, Wanted};
 use crate::failure::Failure;
 use crate::model::training::Rows;
 use crate::model::{About, Model, ScoreSums, Scores};
@@ -65,6 +65,9 @@ pub(crate) struct Survey {
     pub has_decimal_commas: bool,
     /// Files whose last line has no end.
     pub cut: Vec<PathBuf>,
+    /// Rows that the table marks, and why nobody can vouch for how they were collected.
+    pub doubted: usize,
+    pub objections: Objections,
     /// How long the look took.
     pub seconds: f64,
     /// Rows that may be fitted: those held out, calibrated on or missing values taken off.
@@ -98,6 +101,8 @@ pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares<'_>, 
         held,
         has_decimal_commas: false,
         cut: Vec::new(),
+        doubted: 0,
+        objections: Objections::default(),
         seconds: 0.0,
         rows: 0,
     };
@@ -131,6 +136,8 @@ pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares<'_>, 
         found.columns = numbers.columns().to_vec();
         found.has_decimal_commas |= numbers.reader().has_decimal_commas();
         found.cut.extend(numbers.reader().ends_open().then(|| numbers.reader().file().to_owned()));
+        found.doubted += numbers.doubted;
+        found.objections.join(&numbers.objections);
         found.chunks.push(Some(row));
         found.digests.push(digest);
     }

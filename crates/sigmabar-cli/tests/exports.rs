@@ -109,7 +109,25 @@ fn results_measured_again_are_known_in_a_table() {
     assert!(said.contains("twice.csv, line 2: the study that it comes from took this result as undeclared"), "{said}");
     let fit = |table: &str, more: &[&str], code: i32| ends(path, &[&["fit", table, "--no-save"], &MODEL[..], more].concat(), code);
     assert!(fit("again.csv", &["--collected", "fixed"], 1).1.contains("again.csv, line 4: this result may not be the first"));
-    assert!(fit("again.csv", &["--stream"], 2).1.contains("is what sigmabar export wrote"));
+    // In whichever piece of the table, without the other columns of an export, in other letters, or shown by `trials` the marks are known, and no declaration outdoes them.
+    fs::write(path.join("plain.csv"), "x,value\n0.15,0.11\n0.25,0.12\n").unwrap();
+    fs::write(path.join("marks.csv"), "X,value,Corrected\n0.3,0.1,\n0.4,0.2,Measured Again\n".replace('X', "x")).unwrap();
+    fs::write(path.join("shown.csv"), ends(path, &["trials", &file, "--format", "csv"], 0).0).unwrap();
+    assert!(fit("again.csv", &["--stream"], 2).1.contains("4 rows that sigmabar export marked"));
+    assert!(fit("plain.csv", &["marks.csv", "--stream"], 2).1.contains("1 row that sigmabar export marked"));
+    for declared in ["fixed", "exchangeable"] {
+        for (table, line) in [("marks.csv", 3), ("shown.csv", 4), ("twice.csv", 2)] {
+            let said = fit(table, &["--collected", declared], 1).1;
+            assert!(said.contains(&format!("{table}, line {line}: ")), "{said}");
+        }
+    }
+    // Nor are premises learnt from what came through, by way of a study that took it in.
+    let gaps = begin(path, "gaps", "");
+    fs::write(path.join("gaps.csv"), "x,result\n0.2,0.11\n0.4,\n0.5,0.12\n0.7,0.13\n").unwrap();
+    ends(path, &["import", "gaps.csv", "--study", &gaps], 0);
+    fs::write(path.join("new.toml"), format!("budget = 6\n{LINE}")).unwrap();
+    let said = ends(path, &["premises", "new.toml", "--from", "gaps.db"], 1).1;
+    assert!(said.contains("1 row without a result (imported row 2)"), "{said}");
     let (said, words) = fit("again.csv", &["--holdout", "0"], 0);
     assert!(format!("{said}{words}").contains("4 planned observations were lost"), "{said}{words}");
     fs::write(path.join("clean.csv"), table.replace(",measured again", ",")).unwrap();

@@ -22,7 +22,12 @@ from sigmabar.sklearn import SparseKernelRegressor
 ESTIMATORS = [SparseKernelRegressor(random_state=0), SparseKernelRegressor(sb.SquaredExponential(5.0), noise=0.1, learn=False, n_inducing=300)]
 
 
-@parametrize_with_checks(ESTIMATORS)
+def to_a_tolerance(estimator: SparseKernelRegressor) -> dict[str, str]:
+    """Learning ends within a tolerance of the top of the evidence, which side of it depends on the order of the rows: weights and repeated rows agree to three digits, and are asked to agree to seven."""
+    return {"check_sample_weight_equivalence_on_dense_data": "learnt to a tolerance"} if estimator.learn else {}
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=to_a_tolerance)
 def test_scikit_learns_own_checks(estimator, check) -> None:  # type: ignore[no-untyped-def]
     check(estimator)
 

@@ -93,11 +93,15 @@ pub fn warning(advice: &Advice) -> Option<String> {
     advice.nearest.is_risky().then_some(words)
 }
 
-/// One row for each trial.
-pub fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
-    let mut sheet = plain_sheet(study, trials);
+/// One row for each trial, with what [`export_sheet`] says of it.
+///
+/// # Errors
+/// Those of the study.
+pub fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Result<Sheet, Error> {
+    let (mut sheet, marks) = (plain_sheet(study, trials), study.marks()?);
     add_column(&mut sheet, REPLICATES, trials.iter().map(|trial| json!(trial.replicates)));
-    sheet
+    add_column(&mut sheet, CORRECTED, trials.iter().map(|trial| json!(marks.get(&trial.id).copied().map(Mark::name))));
+    Ok(sheet)
 }
 
 /// The columns that every study has.

@@ -23,10 +23,10 @@ macro_rules! words {
             /// All of them.
             pub const ALL: [Self; [$($word),+].len()] = [$(Self::$case),+];
 
-            /// The one of this name.
+            /// The one of this name, in any case of letters.
             #[must_use]
             pub fn named(name: &str) -> Option<Self> {
-                Self::ALL.into_iter().find(|one| one.name() == name)
+                Self::ALL.into_iter().find(|one| one.name().eq_ignore_ascii_case(name))
             }
 
             /// Its word.

@@ -128,7 +128,7 @@ fn read(arguments: &Arguments, table: &Table, console: &Console) -> Outcome<Fram
     let files = if table.parts.len() == 1 { frame.file.display().to_string() } else { format!("{} files", table.parts.len()) };
     console.say(format_args!("read {} rows of {} columns from {files}", grouped(frame.len()), frame.columns.len()));
     console.warn_dropped(frame.dropped);
-    if let Some(what) = frame.objection.as_ref().filter(|_| arguments.collected.is_fixed()) {
+    if let Some(what) = frame.objections.to(arguments.collected) {
         return Err(Failure::refused(what, UNVOUCHED));
     }
     Ok(frame)

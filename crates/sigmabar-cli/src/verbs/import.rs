@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         _ => error.into(),
     })?;
     if let Some((line, why)) = objection.filter(|_| arguments.collected.is_fixed()) {
-        return Err(Failure::refused(format!("{}, line {line}: {why}", arguments.file.display()), UNVOUCHED));
+        return Err(Failure::refused(format!("{}, {} {line}: {why}", arguments.file.display(), reader.line_word()), UNVOUCHED));
     }
     console.say_decimal_commas(&arguments.file, reader.has_decimal_commas());
     for (row, line) in rows.iter().zip(&lines) {
@@ -211,7 +211,7 @@ impl<'a> Columns<'a> {
                 let value = setting::value(&cells[column], parameter);
                 values.push(value.ok_or_else(|| wrong(column, "the setting that was measured belongs there"))?);
             }
-            rows.objection = rows.objection.or_else(|| provenance.objection(&cells).map(|why| (line, why)));
+            rows.objection = rows.objection.or_else(|| provenance.objection(&cells, Collected::DeclaredFixed).map(|why| (line, why)));
             rows.told.push(ImportedRow { values, result, mark: provenance.mark(&cells) });
             rows.lines.push(line);
         }

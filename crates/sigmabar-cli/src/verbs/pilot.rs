@@ -14,7 +14,10 @@ use std::path::Path;
 pub(crate) fn read(spec: &StudySpec, from: &Path, sure: bool, console: &Console) -> Outcome<Pilot> {
     let (rows, (word, lost)) = if from.extension().is_some_and(|end| end == "db" || end == "toml") {
         let study = WhichStudy::find(Some(from), None)?.open()?;
-        let failed = study.trials()?.into_iter().filter(|trial| trial.state == TrialStatus::Failed).map(|trial| trial.id);
+        let imported = (1..).zip(study.imported()?).filter(|(_, row)| matches!(row.result, TrialResult::Failed { .. }));
+        refuse_lost(from, "imported row", &imported.map(|(number, _)| number).collect::<Vec<_>>(), sure)?;
+        let is_lost = |state: TrialStatus| matches!(state, TrialStatus::Failed | TrialStatus::Missing);
+        let failed = study.trials()?.into_iter().filter(|trial| is_lost(trial.state)).map(|trial| trial.id);
         (earlier(spec, &study, from)?, ("trial", failed.collect()))
     } else {
         let mut reader = Reader::open(from)?;

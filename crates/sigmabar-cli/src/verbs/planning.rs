@@ -1,10 +1,11 @@
 //! From a table to a plan: a look at every row, a sample to learn on, inducing points, and what is to be summed.
 
 use super::fit_arguments::{self, Arguments, LearnOn};
+use super::import::UNVOUCHED;
 use super::{fit, fitted};
 use crate::Outcome;
 use crate::console::{Console, Passes};
-use crate::data::{ColumnInfo, Part, Provenance, Table};
+use crate::data::{ColumnInfo, Part, Table};
 use crate::failure::Failure;
 use crate::kernels;
 use crate::model::learn::{Declared, Learnt};
@@ -18,14 +19,19 @@ use sigmabar::points::Seen;
 use sigmabar::{Kernel, Observations, Origin, Points, PointsRef, Posterior, Prior, Sourced};
 use std::cell::{Cell, RefCell};
 
-/// An export says of each row what became of it, and a sum over chunks would forget it. Standard input is refused elsewhere.
-fn refuse_export(table: &Table) -> Outcome<()> {
-    if !table.is_rereadable() || Provenance::of_export(&table.part(0)?).is_none() {
+/// What a table says of its rows is asked for in the end: sums over chunks would forget which of them are marked.
+fn refuse_marked(arguments: &Arguments, found: &Survey) -> Outcome<()> {
+    if let Some(what) = found.objections.to(arguments.collected) {
+        return Err(Failure::refused(what, UNVOUCHED));
+    }
+    if found.doubted == 0 {
         return Ok(());
     }
-    let file = table.parts[0].file.display();
-    let what = format!("{file} is what sigmabar export wrote: which of its results were measured again is not known chunk by chunk");
-    Err(Failure::usage(what, "fit it in one piece, without --stream, --learn-on all and --learn-apart"))
+    let what = format!(
+        "{} that sigmabar export marked: which of its results were measured again is not known chunk by chunk",
+        counted(found.doubted, "row")
+    );
+    Err(Failure::usage(what, "fit the table in one piece, without --stream, --learn-on all and --learn-apart"))
 }
 
 /// Looks at all rows once, learns on a sample or on all, chooses inducing points, and says what is to be summed.
@@ -37,8 +43,8 @@ pub(super) fn make_plan(
     console: &Console,
     passes: &Passes<'_>,
 ) -> Outcome<(Plan, Job, Survey)> {
-    refuse_export(table)?;
     let mut found = surveyed(arguments, table, seed, held_out, console, passes)?;
+    refuse_marked(arguments, &found)?;
     let columns = fit_arguments::features_of(&found.columns)?;
     let by = arguments.by.as_deref().map(|name| fit_arguments::grouping(&columns, name)).transpose()?;
     if found.sample.len() < 2 {

@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let place = arguments.study.place()?;
     let study = place.open()?;
     let trials = study.trials_of(&Page { state, ..Page::default() })?;
-    console.sheet(&trial_sheet(&study, &trials), Format::Table)?;
+    console.sheet(&trial_sheet(&study, &trials)?, Format::Table)?;
     say_next(&place, &study, &study.status()?, console)?;
     Ok(Ending::Done)
 }

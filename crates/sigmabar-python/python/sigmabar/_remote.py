@@ -73,10 +73,10 @@ class RemoteStudy:
         self._study = named or known[0]
         self._identity = str(studies[self._study]["identity"])
         self._parameters: list[str] = self._call("GET", "")["parameters"]
-        for path, letter in self._letters():
+        for place, letter in self._letters():
             # Nobody is there to be asked. What the server does not take is kept and spoken of, and stops nobody from working.
             with contextlib.suppress(_Refused):
-                self._deliver(letter, path, sure=True)
+                self._deliver(letter, place, sure=True)
 
     def name(self) -> str:
         return self._study

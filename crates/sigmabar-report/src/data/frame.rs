@@ -1,7 +1,7 @@
 //! The columns that were asked for, as numbers, row after row.
 
 use super::place::{Place, is_date, is_missing, is_no_number, is_numeral};
-use super::{Cell, ColumnInfo, DataError, Options, Provenance, Reader, Table, moments};
+use super::{Cell, ColumnInfo, DataError, Objections, Options, Provenance, Reader, Table, moments};
 use crate::quantity::Bytes;
 use std::path::PathBuf;
 
@@ -82,8 +82,8 @@ pub struct Frame {
     pub dropped: usize,
     /// Those of them whose last column, the target, was missing; and where an export is fitted, rows whose results may have been chosen by their noise.
     pub lost: usize,
-    /// Why nobody can declare the rows fixed, with file and row, where an export is fitted that says so.
-    pub objection: Option<String>,
+    /// Why nobody can declare the rows fixed or exchangeable, where a table is fitted that says so.
+    pub objections: Objections,
     /// Files whose last line has no end: they may have been cut.
     pub cut: Vec<PathBuf>,
 }
@@ -96,10 +96,12 @@ pub struct Numbers {
     collects: bool,
     options: Options,
     drops: bool,
-    /// What an export that is fitted says about its rows, how many of them it marks, and the first that nobody can declare fixed.
+    /// What a table that is fitted says about its rows.
     provenance: Option<Provenance>,
-    doubted: usize,
-    objection: Option<String>,
+    /// How many of those with a result it marks.
+    pub doubted: usize,
+    /// Why nobody can vouch for how they were collected.
+    pub objections: Objections,
     cells: Vec<Cell>,
 }
 
@@ -116,12 +118,23 @@ impl Numbers {
         }
         let of_categories = columns.iter().zip(&positions).filter(|(column, _)| column.categories.is_some());
         of_categories.for_each(|(_, &position)| reader.keep_text(position));
-        let provenance = Provenance::of_export(&reader).filter(|_| selection.options == Options::Fit);
+        let provenance = (selection.options == Options::Fit).then(|| Provenance::of_fitted(&reader));
         let looked_at: Vec<usize> = positions.iter().copied().chain(provenance.iter().flat_map(|p| p.columns())).collect();
         reader.only(&looked_at);
         let collects = !matches!(selection.categories, Categories::Known(_));
         let (options, drops) = (selection.options, selection.drop_missing);
-        Ok(Self { reader, positions, columns, collects, options, drops, provenance, doubted: 0, objection: None, cells: Vec::new() })
+        Ok(Self {
+            reader,
+            positions,
+            columns,
+            collects,
+            options,
+            drops,
+            provenance,
+            doubted: 0,
+            objections: Objections::default(),
+            cells: Vec::new(),
+        })
     }
 
     /// Appends the next row to `values`; its number, and `None` after the last. A missing value is NaN where such rows are to be dropped.
@@ -130,14 +143,7 @@ impl Numbers {
     /// [`DataError`] naming the file, the row, the column and what was found.
     pub fn next_row(&mut self, values: &mut Vec<f64>) -> Result<Option<u64>, DataError> {
         let Some(line) = self.reader.next_row(&mut self.cells)? else { return Ok(None) };
-        if let Some(provenance) = self.provenance {
-            self.doubted += usize::from(provenance.mark(&self.cells).is_some());
-            if self.objection.is_none() {
-                let place = || format!("{}, {} {line}", self.reader.file().display(), self.reader.line_word());
-                self.objection = provenance.objection(&self.cells).map(|why| format!("{}: {why}", place()));
-            }
-        }
-        let width = self.columns.len();
+        let (width, before) = (self.columns.len(), values.len());
         for (c, column) in self.columns.iter_mut().enumerate() {
             let place =
                 Place { reader: &self.reader, line, options: self.options, is_target: self.options == Options::Fit && c + 1 == width };
@@ -163,6 +169,12 @@ impl Numbers {
                 },
                 Some(known) => place.category(&column.name, known, self.collects, cell)?,
             });
+        }
+        if let Some(provenance) = self.provenance {
+            let is_kept = values[before..].iter().all(|value| !value.is_nan());
+            self.doubted += usize::from(is_kept && provenance.mark(&self.cells).is_some());
+            let place = || format!("{}, {} {line}", self.reader.file().display(), self.reader.line_word());
+            self.objections.or(|declared| provenance.objection(&self.cells, declared).map(|why| format!("{}: {why}", place())));
         }
         Ok(Some(line))
     }
@@ -236,7 +248,7 @@ impl Frame {
 
     fn empty(file: PathBuf) -> Self {
         let (columns, values, cut) = (Vec::new(), Vec::new(), Vec::new());
-        Self { file, columns, values, has_decimal_commas: false, dropped: 0, lost: 0, objection: None, cut }
+        Self { file, columns, values, has_decimal_commas: false, dropped: 0, lost: 0, objections: Objections::default(), cut }
     }
 
     fn append(&mut self, numbers: &mut Numbers, selection: &Selection) -> Result<(), DataError> {
@@ -252,7 +264,7 @@ impl Frame {
         }
         self.columns = numbers.columns().to_vec();
         self.lost += numbers.doubted;
-        self.objection = self.objection.take().or_else(|| numbers.objection.take());
+        self.objections.join(&numbers.objections);
         self.has_decimal_commas |= numbers.reader().has_decimal_commas();
         self.cut.extend(numbers.reader().ends_open().then(|| numbers.reader().file().to_owned()));
         Ok(())

@@ -28,7 +28,7 @@ pub use options::Options;
 #[cfg(feature = "tables")]
 pub use parquet_writer::ParquetWriter;
 pub use place::{NUMERAL, is_numeral};
-pub use provenance::{COLLECTED, CORRECTED, Provenance};
+pub use provenance::{COLLECTED, CORRECTED, Objections, Provenance};
 pub use table::{Chunk, Part, Table};
 
 #[cfg(not(feature = "tables"))]
@@ -246,7 +246,8 @@ impl Reader {
     /// [`DataError::NoColumn`] with the closest name.
     pub fn column_in_any_case(&self, name: &str, in_use: &[usize]) -> Result<usize, DataError> {
         let is_meant = |place: &usize| !in_use.contains(place) && self.names[*place].eq_ignore_ascii_case(name);
-        self.column(name).or_else(|error| (0..self.names.len()).find(is_meant).ok_or(error))
+        let exact = self.column(name).and_then(|place| if in_use.contains(&place) { Err(self.no_column(name)) } else { Ok(place) });
+        exact.or_else(|error| (0..self.names.len()).find(is_meant).ok_or(error))
     }
 
     /// The position of a column.
@@ -254,10 +255,10 @@ impl Reader {
     /// # Errors
     /// [`DataError::NoColumn`] with the closest name.
     pub fn column(&self, name: &str) -> Result<usize, DataError> {
-        self.names.iter().position(|found| found == name).ok_or_else(|| DataError::NoColumn {
-            file: self.file.clone(),
-            name: name.to_owned(),
-            columns: self.names.clone(),
-        })
+        self.names.iter().position(|found| found == name).ok_or_else(|| self.no_column(name))
+    }
+
+    fn no_column(&self, name: &str) -> DataError {
+        DataError::NoColumn { file: self.file.clone(), name: name.to_owned(), columns: self.names.clone() }
     }
 }

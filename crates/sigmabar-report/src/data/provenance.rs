@@ -20,6 +20,37 @@ pub struct Provenance {
     collected: Option<usize>,
 }
 
+/// The first row of a table to which there is an objection, with file and row, and which.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Objections {
+    to_fixed: Option<String>,
+    to_exchangeable: Option<String>,
+}
+
+impl Objections {
+    /// Why nobody can declare the rows to be collected so; none where nothing is declared.
+    #[must_use]
+    pub fn to(&self, declared: Collected) -> Option<&str> {
+        match declared {
+            Collected::Exchangeable => self.to_exchangeable.as_deref(),
+            _ if declared.is_fixed() => self.to_fixed.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Those of another row, where there was none before.
+    pub(super) fn or(&mut self, found: impl Fn(Collected) -> Option<String>) {
+        self.to_fixed = self.to_fixed.take().or_else(|| found(Collected::DeclaredFixed));
+        self.to_exchangeable = self.to_exchangeable.take().or_else(|| found(Collected::Exchangeable));
+    }
+
+    /// Those of another file, where there was none before.
+    pub fn join(&mut self, other: &Self) {
+        self.to_fixed = self.to_fixed.take().or_else(|| other.to_fixed.clone());
+        self.to_exchangeable = self.to_exchangeable.take().or_else(|| other.to_exchangeable.clone());
+    }
+}
+
 impl Provenance {
     /// Of a table of results, by the names of its columns but those in use for something else.
     #[must_use]
@@ -28,10 +59,12 @@ impl Provenance {
         Self { state: beside("state"), batch: beside("batch"), mark: beside(CORRECTED), collected: beside(COLLECTED) }
     }
 
-    /// Of an export; none of another table, whose columns may mean anything.
+    /// Of a table that is fitted. A batch and a state mean what they mean in an export alone; the words of the other columns cannot be mistaken.
     #[must_use]
-    pub fn of_export(reader: &Reader) -> Option<Self> {
-        OF_EXPORTS.iter().all(|name| reader.column(name).is_ok()).then(|| Self::of(reader, &[]))
+    pub fn of_fitted(reader: &Reader) -> Self {
+        let all = Self::of(reader, &[]);
+        let is_export = OF_EXPORTS.iter().all(|name| reader.column_in_any_case(name, &[]).is_ok());
+        if is_export { all } else { Self { state: None, batch: None, ..all } }
     }
 
     /// The columns that it looks at.
@@ -48,12 +81,16 @@ impl Provenance {
     /// Whether the evaluation of a row failed.
     #[must_use]
     pub fn has_failed(self, cells: &[Cell]) -> bool {
-        word(self.state, cells) == Some(TrialStatus::Failed.name())
+        self.is_in(TrialStatus::Failed, cells)
     }
 
-    /// Why nobody can declare a row fixed, if so: its setting was chosen, or its result may have been, by looking at results.
+    fn is_in(self, state: TrialStatus, cells: &[Cell]) -> bool {
+        word(self.state, cells).is_some_and(|word| word.eq_ignore_ascii_case(state.name()))
+    }
+
+    /// Why nobody can declare a row fixed, or exchangeable, if so: its setting was chosen, or its result may have been, by looking at results.
     #[must_use]
-    pub fn objection(self, cells: &[Cell]) -> Option<String> {
+    pub fn objection(self, cells: &[Cell], declared: Collected) -> Option<String> {
         let batch = match self.batch.map(|column| &cells[column]) {
             Some(Cell::Number(batch)) => Some(*batch),
             Some(Cell::Text(text)) => text.parse().ok(),
@@ -64,7 +101,7 @@ impl Provenance {
                 "batch {batch}, whose settings were chosen by looking at earlier results (those of the first batch alone were not)"
             ));
         }
-        if word(self.state, cells) == Some(TrialStatus::Late.name()) {
+        if self.is_in(TrialStatus::Late, cells) {
             return Some("a result that came late, which others had been looked at before".to_owned());
         }
         let what = match self.mark(cells) {
@@ -72,9 +109,9 @@ impl Provenance {
             Some(Mark::MeasuredAgain) => "this result may not be the first: its setting was measured, or handed out, again",
             Some(Mark::Fewer) => "this result is the mean of fewer measurements than were planned",
             None => {
-                let collected = word(self.collected, cells).and_then(|word| word.parse::<Collected>().ok())?;
-                let why = format!("the study that it comes from took this result as {}, not as fixed", collected.name());
-                return (!collected.is_fixed()).then_some(why);
+                let collected = word(self.collected, cells).and_then(|word| word.to_ascii_lowercase().parse::<Collected>().ok())?;
+                let why = format!("the study that it comes from took this result as {}, not as {}", collected.name(), declared.name());
+                return (!collected.is_fixed() && collected != declared).then_some(why);
             }
         };
         Some(what.to_owned())

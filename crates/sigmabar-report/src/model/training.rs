@@ -102,7 +102,7 @@ mod tests {
             has_decimal_commas: false,
             dropped: 0,
             lost: 0,
-            objection: None,
+            objections: crate::data::Objections::default(),
             cut: Vec::new(),
         };
         let (fit, held) = split(frame.clone(), 0.1, 7);

@@ -160,7 +160,9 @@ pub enum HowCollected {
 pub struct EarlierRow {
     /// The setting.
     pub values: Setting,
-    /// The value; none where it was lost, which may have been because of what it was.
+    /// The value; `null` where it was lost, which may have been because of what it was.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schemars(required)]
     pub value: Option<f64>,
 }
 

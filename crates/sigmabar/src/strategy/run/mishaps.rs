@@ -21,8 +21,7 @@ pub struct Mishaps {
     /// Results of replicated settings that were told as a bare number: that it is the mean of all that was planned is somebody's word.
     pub bare_means: usize,
     /// Results from before the run that were corrected or measured again where they come from. Nobody declares such settings fixed: only claims that rest on everything there is
-    /// rest on them. Whoever keeps the results says so each time.
-    #[serde(skip)]
+    /// rest on them.
     pub doubted_before: usize,
     /// Settings that were used otherwise than planned, and entered as they were used.
     pub used_otherwise: usize,
