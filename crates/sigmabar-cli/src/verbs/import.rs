@@ -105,7 +105,7 @@ fn is_study(file: &Path) -> bool {
 
 /// What to do about rows that nobody can declare fixed.
 pub(crate) const UNVOUCHED: &str =
-    "a certificate would not say so: leave out --collected fixed; where the column means something else, give it another name";
+    "a certificate would not say so: leave out --collected; where the column means something else, give it another name";
 
 /// Rows of a table and their lines, the lines of those without a result, and the first line that nobody can declare fixed, with why.
 #[derive(Default)]
