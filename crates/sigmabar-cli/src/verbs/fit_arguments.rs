@@ -236,7 +236,7 @@ pub(super) fn grouping(columns: &[ColumnInfo], name: &str) -> Outcome<usize> {
 impl Arguments {
     /// How many inducing points were asked for: by their number, or by a claim, which more of them make narrower.
     pub(super) fn wanted_inducing(&self, rows: usize) -> Option<usize> {
-        self.inducing.or_else(|| self.norm_bound.map(|_| sizes::most_inducing(rows, true)))
+        self.inducing.or_else(|| self.norm_bound.map(|_| sizes::most_claimed(rows)))
     }
 }
 
