@@ -46,8 +46,7 @@ impl Objections {
 
     /// Those of another file, where there was none before.
     pub fn join(&mut self, other: &Self) {
-        self.to_fixed = self.to_fixed.take().or_else(|| other.to_fixed.clone());
-        self.to_exchangeable = self.to_exchangeable.take().or_else(|| other.to_exchangeable.clone());
+        self.or(|declared| other.to(declared).map(str::to_owned));
     }
 }
 

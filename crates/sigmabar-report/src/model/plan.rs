@@ -167,5 +167,6 @@ mod tests {
         assert_eq!(Plan::new(7, 0, 1, false, None, None).unwrap().inducing, 7);
         let many = |learns, wanted| Plan::new(20_000, 0, 3, learns, wanted, None).unwrap().inducing;
         assert_eq!([many(true, None), many(false, None), many(false, Some(4000))], [3872, MOST_DECLARED, 4000]);
+        assert_eq!([700, 20_000, 1_000_000].map(most_claimed), [700, MOST_CLAIMED, 547]);
     }
 }
