@@ -88,7 +88,7 @@ pub fn regression_bound(setting: SettingParts, evaluations: usize, max_gain: f64
     setting.theorems()?.regression_finite(&design, domain_size).map(both).map_err(raise)
 }
 
-/// The same for the regret of S-BPE with these batch lengths.
+/// The same for the regret of batched elimination with these batch lengths; `max_gain` stands for the gain of every batch.
 #[pyfunction]
 pub fn regret_bound(
     setting: SettingParts,

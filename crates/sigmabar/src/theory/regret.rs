@@ -32,9 +32,10 @@ pub struct RegretBatch {
 }
 
 impl Theorems {
-    /// Regret of batched elimination on a finite domain, with probability at least $1-\delta$:
+    /// Regret of batched elimination by $\bar\mu\pm\beta\bar\sigma$ on a finite domain, with probability at least $1-\delta$:
     /// $$R(N) \le 2C\sqrt{k_{\max}}\,N_1 + \sum_{i\ge2}N_i\min\{2C\sqrt{k_{\max}},\ 4\beta\,\bar\sigma_{i-1}\},\qquad \beta = \beta(\delta/(4B|\mathcal X|)),$$
-    /// $\bar\sigma_{i-1}$ from [`Theorems::design_variance`] of the batch before (algorithm notes 6.5).
+    /// $\bar\sigma_{i-1}$ from [`Theorems::design_variance`] of the batch before (algorithm notes 6.5). With [`Multiplier::Direct`] and $r = 0$ that is the strategy `bpe` under sub-Gaussian
+    /// noise, with [`Multiplier::Paper`] and $r = 1$ S-BPE by the paper's rules; its certified rules, the default, share $\delta$ otherwise and judge with 1.5 times the norm bound.
     ///
     /// # Errors
     /// [`Error::Length`] when the batches are not those of [`batch_lengths`], [`Error::Parameter`] as [`Theorems::design_variance`].
