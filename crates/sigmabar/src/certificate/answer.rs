@@ -79,7 +79,8 @@ struct Checked {
 }
 
 impl Posterior {
-    /// Prepares answers to a claim. With norm bound and noise, the data are checked against them first ($\delta/20$, out of $\delta$); without, answers are the
+    /// Prepares answers to a claim. With norm bound and noise, the data are checked against them first ($\delta/20$, out of $\delta$), and
+    /// ends that do not meet $\pm C\sqrt{k(x,x)}$ contradict them too: under true premises that is a miss, which the rest of $\delta$ pays for. Without, answers are the
     /// model's own normal intervals, widened by what leaving rows out shows, and estimates; see also [`Answers::calibrated`]. Cost: that of [`Widths::new`],
     /// and O(m³) for the check.
     ///

@@ -29,6 +29,9 @@ impl ExactPosterior {
     /// $C\sqrt{\sigma^2-\tau^2\lVert V\rVert^2} + Rz\lVert V\rVert$ — the root is the exact worst case $\sqrt{k-2V^\top k_X+V^\top KV}$ — and
     /// [`Method::DropIn`] or [`Method::Paper`] is $(C+(R/\tau)z)\sigma$. Adaptive points take the energy band at $s=\tau$. Cost O(q(ud + u²)).
     ///
+    /// Plainer than [`crate::Posterior::interval`], and mostly wider than that with $Z = X$: no other ridges and no $\mathrm{cv}_\delta$ at a point (algorithm notes 14.3), no simulated quantile
+    /// over a list (14.4), no ellipsoid for a uniform claim (14.1), no other $s$ in the energy band (7.3).
+    ///
     /// # Errors
     /// [`Error::Missing`] without norm bound or noise; [`Error::Premise`] for the W-matrix, the dictionary and continuous claims, which belong to the
     /// sparse posterior; points of another width.
@@ -38,7 +41,8 @@ impl ExactPosterior {
         Ok(Intervals::assemble(ends, vec![worked.method; x.len()], self.certificate_of(claim, &worked, x.len())))
     }
 
-    /// As [`ExactPosterior::interval`], the data checked against the premises first ($\delta/20$, out of $\delta$), and no end beyond what the norm bound alone says.
+    /// As [`ExactPosterior::interval`], the data checked against the premises first ($\delta/20$, out of $\delta$), and no end beyond what the norm bound alone says: ends that
+    /// do not meet $\pm C\sqrt{k(x,x)}$ contradict the premises too, which is a miss where these are true.
     ///
     /// # Errors
     /// As [`ExactPosterior::interval`].
