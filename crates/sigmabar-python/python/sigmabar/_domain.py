@@ -76,9 +76,17 @@ class Ordinal:
 class Categorical:
     """A column of things without order: a list of them, or their number. In points they are 0, 1, …; ``params`` has the things themselves.
 
+    What a kernel makes of them is the kernel's: only :class:`Hamming` treats all choices alike. A :class:`Matern` or another kernel of distances that sees the column takes 0, 1, 2 for
+    numbers in a row. Strategies that learn their kernel, such as ``auto``, take ``Hamming`` here by themselves; a kernel that you declare is made of both.
+
     >>> import sigmabar as sb
     >>> sorted(sb.Space([sb.Categorical(3)]).candidates(10).ravel().tolist())
     [0.0, 1.0, 2.0]
+    >>> k = sb.Matern(nu=2.5, lengthscale=0.3).columns([0]) * sb.Hamming(lengthscale=2.0).columns([1])
+    >>> k([[0.5, 0]], [[0.5, 1], [0.5, 2]]).round(4)
+    array([[0.6065, 0.6065]])
+    >>> sb.Matern(nu=2.5, lengthscale=2.0)([0], [1, 2]).round(4)
+    array([[0.8286, 0.524 ]])
     >>> sb.Space(solvent=sb.Categorical(["dmso", "thf"])).params([1])
     {'solvent': 'thf'}
     """
