@@ -203,8 +203,10 @@ def upload(page, place):
             out.writerows({**row, "result": value(i)} for i, row in enumerate(rows))
         return str(place / name)
 
+    refuses_what_is_no_text(page, place)
     page.set_input_files("#sheet", sheet("wrong.csv", lambda i: 40 + i))
     expect(page.locator("#difference")).to_contain_text("that contradict")
+    expect(page.locator("#say")).to_be_empty()
     expect(page.locator("#difference .change-conflict").first).to_be_visible()
     expect(page.locator("#difference button")).to_have_count(0)
     shot(page, "plates-difference")
@@ -214,6 +216,34 @@ def upload(page, place):
     page.get_by_role("button", name="Tell 16 results").click()
     expect(page.locator("#difference")).to_be_empty()
     expect(page.locator("button.well.open")).to_have_count(4, timeout=5000)
+
+
+def refuses_what_is_no_text(page, place):
+    """A file that is no UTF-8 would be written down with signs in place of its letters, and a workbook is none."""
+    for name, content, said in [
+        ("latin.csv", "trial,result,note\n0,1,clear\n1,2,tr\u00fcb\n".encode("cp1252"), "latin.csv, line 3: not UTF-8 text"),
+        ("wide.csv", "trial,result\n0,1\n".encode("utf-16"), "wide.csv: it is UTF-16 text; save it as CSV (UTF-8)"),
+        ("plain.xlsx", b"PK\x03\x04\xff", "plain.xlsx: a workbook is not read here: save the sheet as CSV (UTF-8)"),
+    ]:
+        (place / name).write_bytes(content)
+        page.set_input_files("#sheet", str(place / name))
+        expect(page.locator("#say")).to_contain_text(said)
+        expect(page.locator("#difference")).to_be_empty()
+
+
+def forgets_drafts_of_others(page):
+    """What was half typed for another study that was served under this name is not this one's."""
+    own = page.evaluate("document.body.dataset.study")
+    assert len(own) == 32, own
+    well = page.locator("button.well.open[data-together]").first.get_attribute("data-well")
+    keys = ["/api/v1/studies/assay/plates/1", "/api/v1/studies/assay/plates/1@another"]
+    page.evaluate("([keys, well]) => keys.forEach((key) => localStorage.setItem(key, JSON.stringify({ [well]: '7' })))", [keys, well])
+    page.evaluate("localStorage.setItem('/api/v1/studies/other/plates/1@another', '{}')")
+    page.reload()
+    expect(page.locator("button.well.open").first).to_be_visible()
+    expect(page.locator("button.well.written")).to_have_count(0)
+    assert page.evaluate("(keys) => keys.map((key) => localStorage.getItem(key))", keys) == [None, None]
+    assert page.evaluate("localStorage.getItem('/api/v1/studies/other/plates/1@another')") == "{}", "studies of other names keep theirs"
 
 
 def fills_replicates(page, base):
@@ -227,20 +257,22 @@ def fills_replicates(page, base):
         page.keyboard.press("Enter")
     page.keyboard.press("Escape")
     expect(page.locator("button.well.control").first).to_have_text("9.5", timeout=5000)
+    forgets_drafts_of_others(page)
     trial = page.locator("button.well.open[data-together]").first.get_attribute("data-trial")
-    for text in ["4", "5"]:
+    for text, said in [("4", "1 well is typed and not told yet; 0 settings have all their results"), ("5", "2 wells are typed")]:
         page.locator(f'button.well.open[data-trial="{trial}"]').first.click()
         page.keyboard.type(text)
         page.keyboard.press("Enter")
         page.keyboard.press("Escape")
+        expect(page.locator(".typed")).to_contain_text(said)
     # What is typed survives a new look at the page.
     page.reload()
     expect(page.locator("button.well.written")).to_have_count(2)
-    expect(page.locator(".typed")).to_contain_text("2 wells are typed and not told yet; 1 setting has all their results")
+    expect(page.locator(".typed")).to_contain_text("2 wells are typed and not told yet; 1 setting has all its results")
     shot(page, "plates-replicates")
     page.get_by_role("button", name="See what they change").click()
     expect(page.locator(".typed .change-new")).to_contain_text("4.5")
-    page.get_by_role("button", name="Tell 1 results").click()
+    page.get_by_role("button", name="Tell 1 result").click()
     expect(page.locator("button.well.written")).to_have_count(0, timeout=5000)
     # Each well shows its own value.
     for text in ["4", "5"]:

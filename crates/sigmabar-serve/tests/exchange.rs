@@ -490,7 +490,20 @@ fn wells_of_a_replicated_setting_are_told_together() {
     );
     let study = Study::open(&file, None).unwrap();
     assert_eq!(study.trials().unwrap()[0].value, None);
-    assert_eq!(post("/plates/1/wells", &both).json()["told"], true);
+    // The page keeps what is half typed by the study's identity, and says it with what it tells: another study of this name takes nothing.
+    let own = study.identity();
+    assert!(server.get("/s/demo/plates").body.contains(&format!("data-study=\"{own}\"")));
+    let meant = |identity: &str, path: &str, body: &str| {
+        let (bearer, meant) = (support::bearer(), format!("Sigmabar-Study: {identity}"));
+        let headers = [bearer.as_str(), "Content-Type: application/json", &meant];
+        server.raw("POST", &format!("/api/v1/studies/demo{path}"), &headers, Some(body))
+    };
+    let (table, why) = (r#"{"csv":"trial,result\n0,1\n"}"#, r#"{"why":"a slip"}"#);
+    for (path, body) in [("/plates/1/wells", both.as_str()), ("/import", table), ("/trials/0/void", why)] {
+        assert_eq!(meant("another", path, body).error(), (412, "another-study".into()), "{path}");
+    }
+    assert_eq!(study.trials().unwrap()[0].value, None);
+    assert_eq!(meant(own, "/plates/1/wells", &both).json()["told"], true);
     assert_eq!(study.trials().unwrap()[0].value, Some(2.0), "the mean counts");
     assert!(server.get("/s/demo/plates").body.contains(">1.5<"), "and each well shows its own");
     // The other trial changes what the scatter of all wells says of this one, which is the same result all the same.

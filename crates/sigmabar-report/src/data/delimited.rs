@@ -1,6 +1,6 @@
 //! CSV as spreadsheets write it: comma, semicolon or tab, with or without a byte-order mark, decimals with a point or a comma, empty cells at the end.
 
-use super::{Cell, DataError, Rows, beyond_floats};
+use super::{Cell, DataError, Rows, beyond_floats, extension};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,9 @@ const STRANGERS: [(&[u8], &str); 3] = [
     (b"\xff\xfe", "it is UTF-16 text; save it as CSV (UTF-8)"),
     (b"\xfe\xff", "it is UTF-16 text; save it as CSV (UTF-8)"),
 ];
+
+/// What is said of a workbook that is called one, where only CSV is read.
+const WORKBOOK: &str = "it is an Excel workbook; save the sheet as CSV (UTF-8)";
 
 struct Delimited {
     file: PathBuf,
@@ -118,6 +121,8 @@ pub(super) fn open(file: &Path, input: Box<dyn Read>) -> Result<(Vec<String>, Bo
     }
     let start = input.fill_buf().map_err(failed)?;
     if let Some((_, reason)) = STRANGERS.iter().find(|(mark, _)| start.starts_with(mark)) {
+        // Its name ends so already where only text is taken, as on a server.
+        let reason = if start.starts_with(b"PK") && extension(file) == "xlsx" { WORKBOOK } else { reason };
         return Err(DataError::Format { file: file.to_owned(), kind: "CSV", reason: (*reason).to_owned() });
     }
     if start.contains(&0) {
@@ -354,7 +359,9 @@ mod tests {
         );
         assert_eq!(said("a,b\n1,2\n,\n3,4\n"), "t.csv, line 3: an empty row between others; fill it in or take it out");
         assert_eq!(said("a,b\r\n1,2\r\n,\r\n3,4\r\n"), "t.csv, line 3: an empty row between others; fill it in or take it out");
-        assert!(said("PK\u{3}\u{4}...").contains("save the sheet as CSV"));
+        assert!(said("PK\u{3}\u{4}...").contains("end its name in .xlsx, or save the sheet as CSV"));
+        let workbook = Reader::csv("t.xlsx".into(), Box::new(std::io::Cursor::new(b"PK\x03\x04".to_vec()))).err().unwrap().to_string();
+        assert_eq!(workbook, "t.xlsx: not a readable CSV file: it is an Excel workbook; save the sheet as CSV (UTF-8)");
     }
 
     fn framed(text: &str, categories: Categories) -> Result<Frame, DataError> {

@@ -9,7 +9,7 @@ use crate::refusal::{Outcome, Refusal};
 use crate::wire::*;
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use serde_json::Value as Any;
 use sigmabar::Collected;
 use sigmabar_study::{ImportedRow, NO_RESULT, Study, StudySpec, TrialResult, Value};
@@ -20,9 +20,10 @@ const DONE: Json<Done> = Json(Done { done: true });
 pub(super) async fn note(
     State(app): State<Arc<App>>,
     Path((s, id)): Path<(String, String)>,
+    headers: HeaderMap,
     Body(body): Body<NoteBody>,
 ) -> Outcome<Json<Done>> {
-    let (desk, id) = (app.desk(&s)?, number(&id)?);
+    let (desk, id) = (app.desk_meant(&s, &headers)?, number(&id)?);
     if body.note.chars().count() > 2000 {
         return Err(Refusal::invalid("a note has at most 2000 characters"));
     }

@@ -8,6 +8,7 @@ use crate::refusal::{Outcome, Refusal};
 use crate::wire::*;
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::http::HeaderMap;
 use serde_json::{Map, Value as Any};
 use sigmabar_study::{Corrected, Study, StudySpec};
 use std::sync::Arc;
@@ -15,9 +16,10 @@ use std::sync::Arc;
 pub(super) async fn replace(
     State(app): State<Arc<App>>,
     Path((s, id)): Path<(String, String)>,
+    headers: HeaderMap,
     Body(body): Body<ReplaceBody>,
 ) -> Outcome<Json<CorrectedAnswer>> {
-    let (desk, id) = (app.desk(&s)?, number(&id)?);
+    let (desk, id) = (app.desk_meant(&s, &headers)?, number(&id)?);
     let why = reason(body.why)?;
     let result =
         ResultBody { value: body.value, standard_error: body.standard_error, replicates: body.replicates, failed: body.failed }.result();
@@ -30,9 +32,10 @@ pub(super) async fn replace(
 pub(super) async fn void(
     State(app): State<Arc<App>>,
     Path((s, id)): Path<(String, String)>,
+    headers: HeaderMap,
     Body(body): Body<VoidBody>,
 ) -> Outcome<Json<CorrectedAnswer>> {
-    let (desk, id) = (app.desk(&s)?, number(&id)?);
+    let (desk, id) = (app.desk_meant(&s, &headers)?, number(&id)?);
     let why = reason(body.why)?;
     let corrected = desk.writer()?.with(move |study| study.withdraw(id, &why)).await?;
     desk.forget_trouble();

@@ -180,16 +180,17 @@ fn told(table: Table) -> Table {
         .add("/studies/{s}/import", post(sheets::import), |d| {
             let entry =
                 d.entry("post", "/studies/{s}/import", "Tell a filled-in sheet, or look what it would change").query::<ImportQuery>(d);
-            let entry = entry.body::<ImportBody>(d).answers::<ImportAnswer>("200", "Line by line", d);
-            vec![entry.refuses(&[("403", FORBIDDEN), ("409", CONTRADICTED)], d)]
+            let entry = entry.header(STUDY, MEANT).body::<ImportBody>(d).answers::<ImportAnswer>("200", "Line by line", d);
+            vec![entry.refuses(&[("403", FORBIDDEN), ("409", CONTRADICTED), OTHER], d)]
         })
 }
 
 fn changed(table: Table) -> Table {
     table
         .add("/studies/{s}/trials/{id}", patch(changing::note), |d| {
-            let entry = d.entry("patch", "/studies/{s}/trials/{id}", "Remark something about a trial").body::<NoteBody>(d);
-            vec![entry.answers::<Done>("200", "It is kept", d).refuses(&[("403", FORBIDDEN)], d)]
+            let entry = d.entry("patch", "/studies/{s}/trials/{id}", "Remark something about a trial").header(STUDY, MEANT);
+            let entry = entry.body::<NoteBody>(d).answers::<Done>("200", "It is kept", d);
+            vec![entry.refuses(&[("403", FORBIDDEN), OTHER], d)]
         })
         .add("/studies/{s}/close-batch", post(changing::close), |d| {
             let entry = d.entry("post", "/studies/{s}/close-batch", "Go on without what is missing").body::<CloseBody>(d);
@@ -210,13 +211,15 @@ fn changed(table: Table) -> Table {
         })
         .add("/studies/{s}/trials/{id}/replace", post(correcting::replace), |d| {
             let entry = d.entry("post", "/studies/{s}/trials/{id}/replace", "Put another result in the place of the one that was told");
-            let entry = entry.body::<ReplaceBody>(d).answers::<CorrectedAnswer>("200", "It is replaced; events keep what stood there", d);
-            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "there is no result to replace")], d)]
+            let entry = entry.header(STUDY, MEANT).body::<ReplaceBody>(d);
+            let entry = entry.answers::<CorrectedAnswer>("200", "It is replaced; events keep what stood there", d);
+            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "there is no result to replace"), OTHER], d)]
         })
         .add("/studies/{s}/trials/{id}/void", post(correcting::void), |d| {
             let entry = d.entry("post", "/studies/{s}/trials/{id}/void", "Withdraw a result: the trial counts as failed");
-            let entry = entry.body::<VoidBody>(d).answers::<CorrectedAnswer>("200", "It is withdrawn; events keep what stood there", d);
-            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "there is no result to withdraw")], d)]
+            let entry = entry.header(STUDY, MEANT).body::<VoidBody>(d);
+            let entry = entry.answers::<CorrectedAnswer>("200", "It is withdrawn; events keep what stood there", d);
+            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "there is no result to withdraw"), OTHER], d)]
         })
         .add("/studies/{s}/retry-failed", post(correcting::retry_failed), |d| {
             let entry = d.entry("post", "/studies/{s}/retry-failed", "Put the failures of the newest batch back into the queue");
@@ -229,9 +232,10 @@ fn changed(table: Table) -> Table {
         })
         .add("/studies/{s}/plates/{plate}/wells", post(sheets::wells), |d| {
             let entry = d.entry("post", "/studies/{s}/plates/{plate}/wells", "Tell what came of wells, or look what that would change");
-            let entry = entry.query::<ImportQuery>(d).body::<WellsBody>(d).answers::<ImportAnswer>("200", "Line by line", d);
+            let entry = entry.header(STUDY, MEANT).query::<ImportQuery>(d).body::<WellsBody>(d);
+            let entry = entry.answers::<ImportAnswer>("200", "Line by line", d);
             let conflict = "another result stands there, one is probably mistyped, or the plate was laid out otherwise";
-            vec![entry.refuses(&[("403", FORBIDDEN), ("409", conflict)], d)]
+            vec![entry.refuses(&[("403", FORBIDDEN), ("409", conflict), OTHER], d)]
         })
         .add("/studies/{s}/plates/{plate}/{file}", get(sheets::file), |d| {
             let entry =

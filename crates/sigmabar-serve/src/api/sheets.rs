@@ -8,12 +8,12 @@ use crate::refusal::{Outcome, Refusal};
 use crate::wire::*;
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value as Any;
 use sigmabar_report::data::Reader;
 use sigmabar_report::plate::{self, Content, LaidPlate, Layout, Plate, Reading};
-use sigmabar_report::plot::well_place;
+use sigmabar_report::plot::{number, well_place};
 use sigmabar_report::sheet::{Sheet, write_csv};
 use sigmabar_study::{AskRequest, AskedTrial, Error, HandedOut, Study, TrialResult, TrialRow, TrialStatus, Value, is_as_told};
 use std::collections::{BTreeMap, HashMap};
@@ -86,9 +86,10 @@ pub(super) async fn wells(
     State(app): State<Arc<App>>,
     Path((s, plate)): Path<(String, String)>,
     Args(query): Args<ImportQuery>,
+    headers: HeaderMap,
     Body(body): Body<WellsBody>,
 ) -> Outcome<Json<ImportAnswer>> {
-    let desk = app.desk(&s)?;
+    let desk = app.desk_meant(&s, &headers)?;
     let file = Some(format!("plate {plate}"));
     let fill =
         move |study: &Study| laid(study, &plate, |layout, first| filled(layout, study, &body.wells).map(|sheet| (sheet, first))).flatten();
@@ -122,9 +123,10 @@ pub(super) async fn import(
     State(app): State<Arc<App>>,
     Path(s): Path<String>,
     Args(query): Args<ImportQuery>,
+    headers: HeaderMap,
     Body(body): Body<ImportBody>,
 ) -> Outcome<Json<ImportAnswer>> {
-    tell(&app.desk(&s)?, body, None, query).await.map(Json)
+    tell(&app.desk_meant(&s, &headers)?, body, None, query).await.map(Json)
 }
 
 /// Says what a table changes and, unless it is only looked at, tells it; the plate may be known by one of its trials.
@@ -271,9 +273,27 @@ fn before(row: &TrialRow) -> String {
 
 fn words(result: &TrialResult) -> String {
     match result {
-        TrialResult::Value { value, standard_error: Some(error), .. } => format!("{value} ± {error}"),
-        TrialResult::Value { value, standard_error: None, .. } => value.to_string(),
+        TrialResult::Value { value, standard_error: Some(error), .. } => format!("{} ± {}", typed(*value), number(*error)),
+        TrialResult::Value { value, standard_error: None, .. } => typed(*value),
         TrialResult::Failed { reason } if reason == "failed" => reason.clone(),
         TrialResult::Failed { reason } => format!("failed: {reason}"),
+    }
+}
+
+/// A value to twelve digits: instruments have fewer, and the mean of two wells is no 61.510000000000005.
+fn typed(value: f64) -> String {
+    format!("{value:.11e}").parse().unwrap_or(value).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_read_four_digits_of_a_standard_error_and_those_of_a_value_that_were_measured() {
+        let value = TrialResult::Value { value: 45.59512, standard_error: Some(0.207_515_059_694_471_45), replicates: Some(2) };
+        assert_eq!(words(&value), "45.59512 ± 0.2075");
+        let mean = TrialResult::Value { value: 61.510_000_000_000_005, standard_error: None, replicates: Some(2) };
+        assert_eq!(words(&mean), "61.51");
     }
 }

@@ -1,5 +1,5 @@
 // Keeps the page up to date and sends what people type. Everything that is read is there without it.
-const { events, api, may } = document.body.dataset;
+const { events, api, may, study } = document.body.dataset;
 const $ = (query, from = document) => from.querySelector(query);
 const live = $("#live"), say = $("#say");
 
@@ -60,6 +60,8 @@ async function refresh() {
     const answer = await fetch(location.href, { headers: { accept: "text/html" } });
     if (answer.ok) {
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      // Another study of this name is served here by now: nothing of this page is about it.
+      if (page.body.dataset.study !== study) { location.reload(); return; }
       morph($("main"), $("main", page));
       localise();
       document.dispatchEvent(new CustomEvent("refreshed"));
@@ -103,7 +105,8 @@ function localise() {
 // --- Changes ---
 
 async function send(method, path, body) {
-  const options = { method, headers: { "content-type": "application/json" } };
+  // Which study is meant, by its identity: another one of its name takes nothing of this page.
+  const options = { method, headers: { "content-type": "application/json", ...(study && { "sigmabar-study": study }) } };
   if (method !== "DELETE") options.body = typeof body === "string" ? body : JSON.stringify(body);
   const answer = await fetch(api + path, options);
   const data = await answer.json().catch(() => ({}));
@@ -203,7 +206,10 @@ function type(well) {
 }
 
 // A control is told at once, and so is a setting of one well. Those of several wells stay in this browser until all of them have a result: their mean counts.
-const shelf = (plate) => `${api}/plates/${plate}`;
+// They are kept for the study itself: another one may be served under its name.
+const drafts = `${api}/plates/`;
+const shelf = (plate) => `${drafts}${plate}@${study}`;
+const forgetOthers = () => { for (const key of Object.keys(localStorage)) if (api && key.startsWith(drafts) && !key.endsWith(`@${study}`)) localStorage.removeItem(key); };
 const typedOn = (plate) => JSON.parse(localStorage.getItem(shelf(plate)) || "{}");
 
 async function keepWell({ plate, well, trial, together }, text) {
@@ -223,8 +229,8 @@ function showTyped(plate) {
   const place = $(`#typed-${plate}`);
   place.replaceChildren();
   if (Object.keys(typed).length === 0) return;
-  const words = document.createElement("p"), settings = new Set(whole.map((button) => button.dataset.trial)).size;
-  words.textContent = `${Object.keys(typed).length} wells are typed and not told yet; ${settings === 1 ? "1 setting has" : `${settings} settings have`} all their results. `;
+  const words = document.createElement("p"), count = Object.keys(typed).length, settings = new Set(whole.map((button) => button.dataset.trial)).size;
+  words.textContent = `${count === 1 ? "1 well is" : `${count} wells are`} typed and not told yet; ${settings === 1 ? "1 setting has all its" : `${settings} settings have all their`} results. `;
   place.append(words);
   if (whole.length === 0) return;
   const wells = Object.fromEntries(whole.map(({ dataset: { well } }) => [well, typed[well]]));
@@ -302,11 +308,29 @@ document.addEventListener("change", async (event) => {
 
 // A sheet: first what it would change, then, if so wished, the change.
 async function compare(file) {
-  const body = { csv: await file.text(), file: file.name };
+  const csv = await attempt(() => textOf(file));
+  if (csv === null) { $("#difference").replaceChildren(); return; }
+  const body = { csv, file: file.name };
   difference($("#difference"), file.name, "/import", body, () => { $("#sheet").value = ""; tell("The sheet is told."); });
 }
 
+// A browser would put a sign in the place of every byte that is no UTF-8, and that would be written down.
+async function textOf(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const begins = (...mark) => mark.every((byte, i) => bytes[i] === byte);
+  if (begins(0x50, 0x4b, 3, 4)) throw new Error(`${file.name}: a workbook is not read here: save the sheet as CSV (UTF-8), or tell it with the command sigmabar tell`);
+  if (begins(0xff, 0xfe) || begins(0xfe, 0xff)) throw new Error(`${file.name}: it is UTF-16 text; save it as CSV (UTF-8)`);
+  const read = (part) => { try { return new TextDecoder("utf-8", { fatal: true }).decode(part); } catch { return null; } };
+  const text = read(bytes);
+  if (text !== null) return text;
+  let line = 1;
+  for (let from = 0, end; (end = bytes.indexOf(10, from)) >= 0 && read(bytes.subarray(from, end)) !== null; from = end + 1) line += 1;
+  throw new Error(`${file.name}, line ${line}: not UTF-8 text; save the file as UTF-8 (in Excel: CSV UTF-8)`);
+}
+
 async function difference(place, title, path, body, after) {
+  // What was said of another file is not about this one.
+  tell("");
   const answer = await attempt(() => send("POST", `${path}?dry_run=true`, body));
   place.replaceChildren();
   if (!answer) return;
@@ -332,13 +356,15 @@ async function difference(place, title, path, body, after) {
     words.after(why);
   }
   if (count("conflict") + count("unknown") > 0 || count("new") + count("late") === 0) return;
-  place.append(pressed(`Tell ${count("new") + count("late")} results`, async () => {
+  const told = count("new") + count("late");
+  place.append(pressed(told === 1 ? "Tell 1 result" : `Tell ${told} results`, async () => {
     if (await attempt(() => send("POST", path, body))) { place.replaceChildren(); after(); refresh(); }
   }));
 }
 
 localise();
 reachable();
+forgetOthers();
 showAllTyped();
 if (isWaiting()) refresh();
 listen();

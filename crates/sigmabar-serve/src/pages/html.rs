@@ -32,17 +32,19 @@ impl Screen<'_> {
             format!("<a class=\"here\" href=\"{}\">{}</a>", address(desk, ""), escape(desk.reader.name()))
         });
         let api = self.study.map_or_else(String::new, |(desk, _)| desk.address());
+        let identity = self.study.map_or("", |(desk, _)| desk.reader.identity());
         let may = if self.access == Access::Write { "write" } else { "read" };
         Html(format!(
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
              <title>{} · sigmabar</title><link rel=\"icon\" href=\"/assets/icon.svg\"><link rel=\"stylesheet\" href=\"/assets/style.css\">\
              <script type=\"module\" src=\"/assets/app.js\"></script></head>\
-             <body data-events=\"{}\" data-api=\"{}\" data-may=\"{may}\"><a class=\"skip\" href=\"#main\">Skip to content</a>\
+             <body data-events=\"{}\" data-api=\"{}\" data-study=\"{}\" data-may=\"{may}\"><a class=\"skip\" href=\"#main\">Skip to content</a>\
              <header><a class=\"brand\" href=\"/\">sigmabar</a>{here}<a href=\"/compare\">Compare</a><span id=\"live\" role=\"status\"></span></header>{tabs}\
              <main id=\"main\" tabindex=\"-1\">{body}</main><div id=\"say\" role=\"alert\" aria-live=\"assertive\"></div></body></html>\n",
             escape(self.title),
             escape(&self.events),
-            escape(&api)
+            escape(&api),
+            escape(identity)
         ))
     }
 }

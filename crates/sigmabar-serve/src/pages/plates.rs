@@ -37,7 +37,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Ext
         button(access, &format!("Lay out the next plate ({wells} wells)"), "POST", "/plates", &body, "")
     };
     let upload = if access == Access::Write {
-        "<section class=\"upload\"><h2>A filled-in sheet</h2><p>CSV with the columns <code>trial</code> and <code>result</code>, as <code>sigmabar ask --plate</code> writes it. \
+        "<section class=\"upload\"><h2>A filled-in sheet</h2><p>CSV (UTF-8) with the columns <code>trial</code> and <code>result</code>, as <code>sigmabar ask --plate</code> writes it. \
          You see what it changes before anything is told.</p><label>Sheet <input type=\"file\" id=\"sheet\" accept=\".csv,text/csv,text/plain\"></label><div id=\"difference\" data-keep></div></section>"
     } else {
         ""
