@@ -5,7 +5,7 @@ use crate::args::{self, Global};
 use crate::console::Console;
 use crate::data::{Cell, DataError, Provenance, Reader};
 use crate::failure::{Ending, Failure};
-use crate::plate::{REPLICATES, RESULT, STANDARD_ERROR, is_blank, remedy};
+use crate::plate::{REMEDY, REPLICATES, RESULT, STANDARD_ERROR, is_blank};
 use crate::quantity::counted;
 use crate::setting;
 use crate::verbs::status::say_next;
@@ -204,7 +204,7 @@ impl<'a> Columns<'a> {
                 }
                 Cell::Number(value) if value.is_finite() => TrialResult::Value { value: *value, standard_error, replicates },
                 Cell::Text(text) if text.to_lowercase().starts_with("fail") => TrialResult::Failed { reason: text.clone() },
-                cell => return Err(wrong(result, remedy(cell))),
+                _ => return Err(wrong(result, REMEDY)),
             };
             let mut values = Vec::with_capacity(parameters.len());
             for &(parameter, column) in &parameters {

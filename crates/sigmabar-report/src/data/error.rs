@@ -72,7 +72,7 @@ pub enum DataError {
         /// The column.
         column: String,
     },
-    /// A date in a column of plain numbers, a time without a zone in a column of times that have one, or the other way round.
+    /// A date or a truth value in a column of plain numbers, a time without a zone in a column of times that have one, or the other way round.
     #[error("{}, {line_word} {line}, column \"{column}\": {found} {difference}: write all of the column alike", file.display())]
     Dates {
         /// The file.

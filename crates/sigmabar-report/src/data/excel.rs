@@ -1,8 +1,9 @@
 //! The first sheet of an Excel workbook (.xlsx): its first row names the columns.
 
 use super::delimited::check_names;
+use super::place::round;
 use super::{Cell, DataError, Rows};
-use calamine::{Data, Range, Reader, Xlsx};
+use calamine::{Data, ExcelDateTime, Range, Reader, Style, StyleRange, Xlsx, XlsxError};
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,8 @@ const DAYS_1900_TO_1904: f64 = 1462.0;
 struct Sheet {
     file: PathBuf,
     cells: Range<Data>,
+    /// How they are shown, where some are shown in per cent.
+    styles: StyleRange,
     /// For each column of the sheet, whether it has a name.
     named: Vec<bool>,
     text: Vec<bool>,
@@ -32,7 +35,27 @@ pub(super) fn open(file: &Path, input: impl Read + Seek) -> Result<(Vec<String>,
     let named: Vec<bool> = header.iter().map(|name| !name.is_empty()).collect();
     let names: Vec<String> = header.into_iter().filter(|name| !name.is_empty()).collect();
     let text = vec![false; names.len()];
-    Ok((names, Box::new(Sheet { file: file.to_owned(), cells, named, text, counts_from_1904, next: 1 })))
+    let styles = styles(&mut book).map_err(|error| wrong(error.to_string()))?;
+    Ok((names, Box::new(Sheet { file: file.to_owned(), cells, styles, named, text, counts_from_1904, next: 1 })))
+}
+
+/// The styles of the first sheet; none where no style of the workbook is one of percentages, which spares a second look at every cell.
+fn styles(book: &mut Xlsx<impl Read + Seek>) -> Result<StyleRange, XlsxError> {
+    let Some(name) = book.sheet_names().first().cloned() else { return Ok(StyleRange::empty()) };
+    let has_percentages = book.worksheet_cells_reader(&name)?.styles().iter().any(is_percentage);
+    if has_percentages { book.worksheet_style(&name) } else { Ok(StyleRange::empty()) }
+}
+
+/// Whether numbers are shown a hundredfold with a sign behind them: one that is quoted or escaped is a letter like others.
+fn is_percentage(style: &Style) -> bool {
+    let Some(format) = &style.number_format else { return false };
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    format.format_code.chars().any(|c| {
+        let is_letter = std::mem::take(&mut is_escaped) || (is_quoted && c != '"');
+        is_quoted ^= c == '"' && !is_letter;
+        is_escaped = matches!(c, '\\' | '_' | '*') && !is_letter;
+        c == '%' && !is_letter
+    })
 }
 
 impl Rows for Sheet {
@@ -42,7 +65,9 @@ impl Rows for Sheet {
         }
         let row = &self.cells[self.next];
         // As Excel numbers its rows, which may begin above the table.
-        let line = u64::from(self.cells.start().unwrap_or_default().0) + self.next as u64 + 1;
+        let (top, left) = self.cells.start().unwrap_or_default();
+        let at = top + self.next as u32;
+        let line = u64::from(at) + 1;
         self.next += 1;
         if row.iter().all(|cell| *cell == Data::Empty) {
             let has_more = self.cells.rows().skip(self.next).any(|row| row.iter().any(|cell| *cell != Data::Empty));
@@ -51,7 +76,8 @@ impl Rows for Sheet {
         cells.clear();
         for (column, (found, is_named)) in row.iter().zip(&self.named).enumerate() {
             if *is_named {
-                let cell = self.cell(found, self.text[cells.len()]);
+                let is_percentage = || self.styles.get((at, left + column as u32)).is_some_and(is_percentage);
+                let cell = self.cell(found, self.text[cells.len()], is_percentage);
                 cells.push(cell);
             } else if *found != Data::Empty {
                 return Err(DataError::Nameless { file: self.file.clone(), line, column: column + 1, found: found.to_string() });
@@ -66,22 +92,38 @@ impl Rows for Sheet {
 }
 
 impl Sheet {
-    fn cell(&self, found: &Data, as_text: bool) -> Cell {
+    fn cell(&self, found: &Data, as_text: bool, is_percentage: impl Fn() -> bool) -> Cell {
         match found {
             Data::Empty => Cell::Missing,
+            // As they are shown, and as CSV would have them: nobody knows which of the two numbers is meant.
+            Data::Int(number) if is_percentage() => Cell::Text(percent(*number as f64)),
+            Data::Float(number) if is_percentage() => Cell::Text(percent(*number)),
             Data::Int(_) | Data::Float(_) | Data::Bool(_) if as_text => Cell::Text(found.to_string()),
             Data::Int(number) => Cell::Number(*number as f64),
             Data::Float(number) => Cell::Number(*number),
-            Data::Bool(truth) => Cell::Number(f64::from(u8::from(*truth))),
-            Data::DateTime(moment) if moment.is_duration() => Cell::Number(moment.as_f64()),
+            Data::Bool(truth) => Cell::Text(truth.to_string().to_uppercase()),
+            Data::DateTime(moment) if moment.is_duration() => Cell::Text(hours(*moment)),
             Data::DateTime(moment) => {
-                Cell::Moment(moment.as_f64() - DAYS_TO_1970 + if self.counts_from_1904 { DAYS_1900_TO_1904 } else { 0.0 })
+                // A time of day has no date to count from.
+                let is_shifted = self.counts_from_1904 && moment.as_f64() >= 1.0;
+                Cell::Moment(moment.as_f64() - DAYS_TO_1970 + if is_shifted { DAYS_1900_TO_1904 } else { 0.0 })
             }
             // Numbers typed as text stay text, for whoever wants a number there to refuse; dates are read as in CSV.
             Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) if text.trim().is_empty() => Cell::Missing,
             other => Cell::Text(other.to_string()),
         }
     }
+}
+
+fn percent(number: f64) -> String {
+    format!("{}%", round(100.0 * number))
+}
+
+/// A time of any length as it is shown.
+fn hours(moment: ExcelDateTime) -> String {
+    let seconds = (moment.as_f64() * 86_400.0).round() as i64;
+    let (sign, seconds) = (if seconds < 0 { "-" } else { "" }, seconds.unsigned_abs());
+    format!("{sign}{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
 #[cfg(test)]
@@ -118,7 +160,9 @@ mod tests {
             ),
             (
                 "xl/styles.xml",
-                format!(r#"<styleSheet xmlns="{main}"><cellXfs count="2"><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>"#),
+                format!(
+                    r#"<styleSheet xmlns="{main}"><numFmts count="3"><numFmt numFmtId="164" formatCode="0.0%"/><numFmt numFmtId="165" formatCode="0.0&quot; %&quot;"/><numFmt numFmtId="166" formatCode="[h]:mm:ss"/></numFmts><cellXfs count="6"><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="20"/><xf numFmtId="164"/><xf numFmtId="165"/><xf numFmtId="166"/></cellXfs></styleSheet>"#
+                ),
             ),
             ("xl/worksheets/sheet1.xml", format!(r#"<worksheet xmlns="{main}"><sheetData>{rows}</sheetData></worksheet>"#)),
         ] {
@@ -144,9 +188,57 @@ mod tests {
     fn sheets_are_read_as_they_are_numbered() {
         let rows = r#"<row r="3"><c r="B3" s="1"><v>45292.5</v></c><c r="C3" t="b"><v>1</v></c><c r="D3"><v>1.25</v></c></row><row r="4"><c r="B4" t="str"><v>2024-01-02</v></c><c r="D4" t="e"><v>#DIV/0!</v></c></row>"#;
         let found = read(rows, false).unwrap();
-        assert_eq!(found[0], (3, vec![Cell::Moment(19_723.5), Cell::Number(1.0), Cell::Number(1.25)]));
+        assert_eq!(found[0], (3, vec![Cell::Moment(19_723.5), Cell::Text("TRUE".into()), Cell::Number(1.25)]));
         assert_eq!(found[1], (4, vec![Cell::Text("2024-01-02".into()), Cell::Missing, Cell::Text("#DIV/0!".into())]));
         assert_eq!(read(rows, true).unwrap()[0].1[0], Cell::Moment(19_723.5 + 1462.0));
+    }
+
+    /// Nobody knows of these which number is meant, and CSV has them as text too.
+    #[test]
+    fn what_is_shown_otherwise_than_it_is_stored_is_no_number() {
+        let row = |style: u32, value: &str| {
+            let rows = format!(r#"<row r="3"><c r="B3"><v>1</v></c><c r="C3"><v>2</v></c><c r="D3" s="{style}"><v>{value}</v></c></row>"#);
+            [false, true].map(|from_1904| read(&rows, from_1904).unwrap().remove(0).1.pop().unwrap())
+        };
+        let text = |text: &str| [Cell::Text(text.to_owned()), Cell::Text(text.to_owned())];
+        assert_eq!((row(3, "0.07"), row(3, "1")), (text("7%"), text("100%")));
+        assert_eq!(row(4, "57.5"), [Cell::Number(57.5), Cell::Number(57.5)], "a sign in quotes changes nothing");
+        assert_eq!(row(5, "1.25"), text("30:00:00"));
+        // 06:00, in a workbook of either epoch.
+        assert_eq!(row(2, "0.25"), [Cell::Moment(0.25 - DAYS_TO_1970), Cell::Moment(0.25 - DAYS_TO_1970)]);
+    }
+
+    #[test]
+    fn cells_that_only_look_like_numbers_say_what_they_are() {
+        let said = |cells: &str| {
+            let head = r#"<row r="1"><c r="A1" t="str"><v>trial</v></c><c r="B1" t="str"><v>result</v></c><c r="C1" t="str"><v>note</v></c></row>"#;
+            let table = format!(
+                r#"{head}<row r="2"><c r="A2"><v>0</v></c><c r="B2"><v>67.9</v></c><c r="C2" s="1"><v>45292</v></c></row><row r="3">{cells}</row>"#
+            );
+            let directory = tempfile::tempdir().unwrap();
+            let file = directory.path().join("t.xlsx");
+            std::fs::write(&file, workbook(&table, false)).unwrap();
+            let read = crate::plate::read(crate::data::Reader::open(&file).unwrap(), None, &[], 1);
+            read.map(|reading| format!("{:?}", reading.notes))
+                .map_err(|error| error.to_string().split_once("t.xlsx, ").unwrap().1.to_owned())
+        };
+        let one = |cell: &str| said(&format!(r#"<c r="A3"><v>1</v></c><c r="B3"{cell}</c>"#)).unwrap_err();
+        for (cell, words) in [
+            (r#" t="b"><v>1</v>"#, "row 3, column \"result\": \"TRUE\" is not a number; put a number there"),
+            (r#" t="str"><v>67.89</v>"#, "row 3, column \"result\": \"67.89\" does not belong there; the cell holds text"),
+            (r#" s="1"><v>46145</v>"#, "row 3, column \"result\": the date 2026-05-03 is not a number; spreadsheets turn"),
+            (r#" s="2"><v>0.0486111111111111</v>"#, "row 3, column \"result\": the time 01:10:00 is not a number; spreadsheets turn"),
+            (
+                r#" s="3"><v>0.5769</v>"#,
+                "\"57.69%\" is a number with something behind it; it may mean 57.69 or 0.5769: write a plain number",
+            ),
+            (r#" s="5"><v>1.25</v>"#, "\"30:00:00\" is not a number; put a number there"),
+        ] {
+            assert!(one(cell).contains(words), "{cell}: {}", one(cell));
+        }
+        let trial = said(r#"<c r="A3" t="str"><v>1</v></c><c r="B3"><v>2</v></c>"#).unwrap_err();
+        assert!(trial.starts_with("row 3, column \"trial\": \"1\" does not belong there; the cell holds text"), "{trial}");
+        assert_eq!(said(r#"<c r="A3"><v>1</v></c><c r="B3"><v>2</v></c>"#).unwrap(), r#"[(0, "2024-01-01")]"#, "a date is a remark");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The columns that were asked for, as numbers, row after row.
 
-use super::place::{Place, is_date, is_missing, is_no_number, is_numeral};
+use super::place::{Place, is_date, is_missing, is_no_number, is_truth, misread};
 use super::{Cell, ColumnInfo, DataError, Objections, Options, Provenance, Reader, Table, moments};
 use crate::quantity::Bytes;
 use std::path::PathBuf;
@@ -64,6 +64,8 @@ impl Selection {
 /// How a cell differs from those before it in its column.
 const DATE: &str = "is a date, and the column holds plain numbers";
 const PLAIN: &str = "is a plain number, and the column holds dates";
+const TRUTH: &str = "is a truth value, and the column holds plain numbers";
+const NO_TRUTH: &str = "is a plain number, and the column holds truth values";
 const ZONED: &str = "names its time zone, and times before it in the column name none";
 const ZONELESS: &str = "names no time zone, and times before it in the column do";
 
@@ -98,6 +100,8 @@ pub struct Numbers {
     drops: bool,
     /// What a table that is fitted says about its rows.
     provenance: Option<Provenance>,
+    /// Whether each column holds truth values, once that is known.
+    truths: Vec<Option<bool>>,
     /// How many of those with a result it marks.
     pub doubted: usize,
     /// Why nobody can vouch for how they were collected.
@@ -123,6 +127,7 @@ impl Numbers {
         reader.only(&looked_at);
         let collects = !matches!(selection.categories, Categories::Known(_));
         let (options, drops) = (selection.options, selection.drop_missing);
+        let truths = vec![None; columns.len()];
         Ok(Self {
             reader,
             positions,
@@ -131,6 +136,7 @@ impl Numbers {
             options,
             drops,
             provenance,
+            truths,
             doubted: 0,
             objections: Objections::default(),
             cells: Vec::new(),
@@ -156,6 +162,11 @@ impl Numbers {
                         let is_date = is_date(cell);
                         if *column.dates.get_or_insert(is_date) != is_date {
                             return Err(place.other_kind(&column.name, cell, if is_date { DATE } else { PLAIN }));
+                        }
+                        // 0 and 1 are written for truth values, too.
+                        let is_truth = is_truth(cell);
+                        if (is_truth || (value != 0.0 && value != 1.0)) && *self.truths[c].get_or_insert(is_truth) != is_truth {
+                            return Err(place.other_kind(&column.name, cell, if is_truth { TRUTH } else { NO_TRUTH }));
                         }
                         if let Cell::Text(text) = cell
                             && let Some(zoned) = moments::names_zone(text)
@@ -183,7 +194,8 @@ impl Numbers {
     fn naming_all_words(&self, c: usize, problem: DataError) -> DataError {
         let is_words = |c: usize| match &self.cells[self.positions[c]] {
             cell @ Cell::Text(text) => {
-                self.columns[c].categories.is_none() && moments::number(text).is_none() && !is_numeral(text) && !is_no_number(cell)
+                let is_misread = misread(&self.reader, cell).is_some();
+                self.columns[c].categories.is_none() && moments::number(text).is_none() && !is_misread && !is_no_number(cell)
             }
             _ => false,
         };
@@ -326,7 +338,7 @@ fn check_memory(reader: &Reader, values: &[f64], columns: usize, selection: &Sel
 
 #[cfg(test)]
 mod tests {
-    use super::super::NUMERAL;
+    use super::super::place::NUMERAL;
     use super::*;
 
     fn read(text: &str, categories: Categories) -> Result<Frame, DataError> {
@@ -373,6 +385,17 @@ mod tests {
         assert!(read("d\n19725\n", dated).is_err(), "a model of dates");
     }
 
+    /// A result that became TRUE in a spreadsheet is no 1.
+    #[test]
+    fn truth_values_among_other_numbers_are_refused_by_their_place() {
+        let said = |text: &str| read(text, Categories::Collected(Vec::new())).unwrap_err().to_string();
+        assert_eq!(
+            said("x,y\n1,57.69\n2,TRUE\n"),
+            "t.csv, line 3, column \"y\": TRUE is a truth value, and the column holds plain numbers: write all of the column alike"
+        );
+        assert!(said("y\nfalse\n1\n57.69\n").contains("line 4, column \"y\": 57.69 is a plain number, and the column holds truth values"));
+    }
+
     /// R writes NA, pandas and databases other words; between categories they are names.
     #[test]
     fn words_for_nothing_are_missing_where_numbers_belong() {
@@ -399,6 +422,8 @@ mod tests {
         assert!(mixed.contains("line 3, column \"b\": \"1.73\"") && mixed.contains("the table mixes both"), "{mixed}");
         let thousands = read("a;b\n1.5;2\n1;1.234,5\n", Categories::Collected(Vec::new())).unwrap_err().to_string();
         assert!(thousands.ends_with(NUMERAL), "{thousands}");
+        let percent = read("a;b\n57,5%;5.5 %\n", Categories::Collected(Vec::new())).unwrap_err().to_string();
+        assert!(percent.ends_with("it may mean 57.5 or 0.575: write a plain number, in the same unit everywhere"), "{percent}");
     }
 
     #[test]

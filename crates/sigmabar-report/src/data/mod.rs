@@ -27,7 +27,7 @@ pub use frame::{Categories, Frame, Numbers, Selection, Wanted};
 pub use options::Options;
 #[cfg(feature = "tables")]
 pub use parquet_writer::ParquetWriter;
-pub use place::{NUMERAL, is_numeral};
+pub use place::{TEXT_CELL, TURNED};
 pub use provenance::{COLLECTED, CORRECTED, Objections, Provenance};
 pub use table::{Chunk, Part, Table};
 
@@ -57,7 +57,8 @@ pub enum Cell {
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Number(number) | Self::Moment(number) => number.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Moment(days) => f.write_str(&moments::shown(*days)),
             Self::Text(text) => f.write_str(text),
             Self::Missing => Ok(()),
         }
@@ -177,22 +178,28 @@ impl Reader {
         &self.file
     }
 
+    fn is_spreadsheet(&self) -> bool {
+        extension(&self.file) == "xlsx"
+    }
+
     /// What a row is called in messages: the line of a CSV file, the row of others.
     #[must_use]
     pub fn line_word(&self) -> &'static str {
         self.line_word
     }
 
-    /// That a cell is not what belongs there.
+    /// That a cell is not what belongs there; of one that looks like a number and is none it is said why.
     #[must_use]
     pub fn wrong_cell(&self, line: u64, column: usize, cell: &Cell, remedy: &str) -> DataError {
         let found = match cell {
             Cell::Text(text) => format!("\"{text}\""),
-            Cell::Number(number) | Cell::Moment(number) => number.to_string(),
+            Cell::Number(number) => number.to_string(),
+            Cell::Moment(days) => moments::named(*days),
             Cell::Missing => "an empty cell".to_owned(),
         };
+        let remedy = place::misread(self, cell).map_or_else(|| remedy.into(), String::into_boxed_str);
         let (file, line_word, column) = (self.file.clone(), self.line_word, self.names[column].clone());
-        DataError::Cell { file, line, line_word, column, found, remedy: remedy.into() }
+        DataError::Cell { file, line, line_word, column, found, remedy }
     }
 
     /// The next row into `cells`, with its number; `None` after the last.

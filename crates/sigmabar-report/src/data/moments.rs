@@ -46,9 +46,33 @@ pub(super) fn written(days: f64, zoned: bool) -> String {
     }
 }
 
+/// The day before all that spreadsheets count, in days since 1970: what lies in it is a time without a date.
+const TIMES_OF_DAY: std::ops::Range<f64> = -25_569.0..-25_568.0;
+
+/// A date or a time as a spreadsheet shows it.
+pub(super) fn shown(days: f64) -> String {
+    let text = written(days, false);
+    if TIMES_OF_DAY.contains(&days) { text.split_once('T').map_or("00:00:00", |(_, time)| time).to_owned() } else { text }
+}
+
+/// The same with what it is, for messages.
+pub(super) fn named(days: f64) -> String {
+    format!("the {} {}", if TIMES_OF_DAY.contains(&days) { "time" } else { "date" }, shown(days))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{names_zone, number, written};
+    use super::{named, names_zone, number, written};
+
+    #[test]
+    fn times_without_a_date_are_times() {
+        let day = 25_569.0;
+        assert_eq!(
+            [20_576.0, 1.0 / 24.0 + 10.0 / 1440.0 - day, -day].map(named),
+            ["the date 2026-05-03", "the time 01:10:00", "the time 00:00:00"]
+        );
+        assert_eq!(named(20_576.5), "the date 2026-05-03T12:00:00");
+    }
 
     #[test]
     fn what_typed_files_have_numbers_for() {

@@ -4,14 +4,18 @@ use super::{Cell, DataError, Options, Reader, beyond_floats, moments};
 use sigmabar::points::LARGEST_RESPONSE;
 
 /// What to do about a number that is written in a way that could mean two.
-pub const NUMERAL: &str = "write every number with a point, such as 1234.5, and without thousands separators";
+pub(super) const NUMERAL: &str = "write every number with a point, such as 1234.5, and without thousands separators";
+/// What to do about a number in a spreadsheet's cell of text.
+pub const TEXT_CELL: &str = "the cell holds text, which only looks like a number: mark the column in the spreadsheet and turn it into numbers (in Excel: Data, Text to Columns, Finish)";
+/// What to do about a date or a time where something else was typed.
+pub const TURNED: &str = "spreadsheets turn what looks like a date or a time into one: set the format of the cell to Number or Text, and type again what belongs there";
 
 /// What is wrong with an id that is used as a number, and what to do.
 pub(super) const BEYOND_FLOATS: &str =
     "is a whole number that 64-bit floats cannot tell from its neighbours: subtract an offset, or name such things by text";
 
 /// Whether a text would be a number but for its marks.
-pub fn is_numeral(text: &str) -> bool {
+pub(super) fn is_numeral(text: &str) -> bool {
     let bare: String = text.chars().filter(|c| !matches!(c, ',' | '.' | '\'' | ' ' | '\u{a0}' | '\u{202f}')).collect();
     bare.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+')) && bare.parse::<f64>().is_ok_and(f64::is_finite)
 }
@@ -20,6 +24,48 @@ pub fn is_numeral(text: &str) -> bool {
 fn has_too_many_digits(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     digits > 15 && text.parse::<f64>().is_ok()
+}
+
+/// A number in per cent: what the number would be. Nobody can tell whether it or a hundredth of it is meant.
+fn percentage(text: &str) -> Option<f64> {
+    text.strip_suffix('%')?.trim_end().replacen(',', ".", 1).parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// What is wrong with a cell that looks like a number and is none, and what to do about it; `None` of others.
+pub(super) fn misread(reader: &Reader, cell: &Cell) -> Option<String> {
+    let text = match cell {
+        Cell::Text(text) => text,
+        Cell::Moment(_) => return Some(TURNED.to_owned()),
+        Cell::Number(_) | Cell::Missing => return None,
+    };
+    if text.parse::<i128>().is_ok_and(|whole| beyond_floats(whole).is_some()) {
+        return Some(format!("it {BEYOND_FLOATS}"));
+    }
+    if has_too_many_digits(text) {
+        return Some("it has more digits than 64-bit floats keep: round it to 15, or write the column as floats".to_owned());
+    }
+    if let Some(number) = percentage(text) {
+        let hundredth = round(number / 100.0);
+        return Some(format!("it may mean {number} or {hundredth}: write a plain number, in the same unit everywhere"));
+    }
+    is_numeral(text).then(|| match text.parse::<f64>() {
+        Err(_) => NUMERAL.to_owned(),
+        Ok(_) if reader.has_decimal_commas() => {
+            format!("numbers before it have decimal commas, and the table mixes both: {NUMERAL}")
+        }
+        Ok(_) if reader.is_spreadsheet() => TEXT_CELL.to_owned(),
+        Ok(_) => "it is stored as text: store the column as numbers".to_owned(),
+    })
+}
+
+/// To twelve digits: a hundredth and a hundredfold of what somebody typed have no more.
+pub(super) fn round(number: f64) -> f64 {
+    format!("{number:.11e}").parse().unwrap_or(number)
+}
+
+/// Whether a cell holds a truth value.
+pub(super) fn is_truth(cell: &Cell) -> bool {
+    matches!(cell, Cell::Text(text) if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false"))
 }
 
 /// Whether a cell holds a date or a time; truth values are numbers.
@@ -58,16 +104,12 @@ impl Place<'_> {
             Cell::Text(text) if moments::number(text).is_some() => return Ok(moments::number(text).unwrap_or_default()),
             Cell::Text(text) => format!("\"{text}\""),
         };
+        if let (Cell::Text(_), Some(remedy)) = (cell, misread(self.reader, cell)) {
+            let may_declare = self.options == Options::Fit && !self.is_target && remedy.ends_with(BEYOND_FLOATS);
+            let declared = if may_declare { format!(" (--categorical {column})") } else { String::new() };
+            return Err(self.wrong(column, found, remedy + &declared));
+        }
         let remedy = match cell {
-            Cell::Text(text) if text.parse::<i128>().is_ok_and(|whole| beyond_floats(whole).is_some()) => {
-                let declared =
-                    if self.options == Options::Fit && !self.is_target { format!(" (--categorical {column})") } else { String::new() };
-                format!("it {BEYOND_FLOATS}{declared}")
-            }
-            Cell::Text(text) if has_too_many_digits(text) => {
-                "it has more digits than 64-bit floats keep: round it to 15, or write the column as floats".to_owned()
-            }
-            Cell::Text(text) if is_numeral(text) => self.numeral(text),
             Cell::Number(value) if value.is_finite() => {
                 "numbers beyond 1e100 cannot be squared and summed: take another unit, or the row out".to_owned()
             }
@@ -87,17 +129,6 @@ impl Place<'_> {
         DataError::Cell { file, line, line_word, column: column.to_owned(), found, remedy: remedy.into() }
     }
 
-    /// What is wrong with the marks of a number, or with a number that has none wrong and is text all the same.
-    fn numeral(&self, text: &str) -> String {
-        match text.parse::<f64>() {
-            Err(_) => NUMERAL.to_owned(),
-            Ok(_) if self.reader.has_decimal_commas() => {
-                format!("numbers before it have decimal commas, and the table mixes both: {NUMERAL}")
-            }
-            Ok(_) => "it is stored as text: store the column as numbers".to_owned(),
-        }
-    }
-
     /// A date among plain numbers, or the other way round: days since 1970 beside 20240101 would both be numbers.
     pub fn other_kind(&self, column: &str, cell: &Cell, difference: &'static str) -> DataError {
         DataError::Dates {
@@ -105,7 +136,7 @@ impl Place<'_> {
             line: self.line,
             line_word: self.reader.line_word(),
             column: column.to_owned(),
-            found: if let Cell::Moment(days) = cell { format!("day {days} since 1970") } else { cell.to_string() },
+            found: cell.to_string(),
             difference,
         }
     }

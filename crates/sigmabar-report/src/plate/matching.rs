@@ -1,7 +1,7 @@
 //! Whether a table of results is about the settings that were asked for: a sheet that was sorted by one column tells every result to the wrong trial.
 
 use super::Reading;
-use crate::data::Cell;
+use crate::data::{Cell, TEXT_CELL, TURNED};
 use crate::setting::{agrees, used_instead};
 use sigmabar_study::{Study, TrialRow, Value};
 use std::collections::HashMap;
@@ -58,7 +58,14 @@ pub fn check(study: &Study, path: &Path, reading: &Reading) -> Result<Vec<(u64, 
         let differs = |place: usize, asked: &dyn std::fmt::Display| {
             let (file, name) = (path.display(), &reading.columns[place]);
             let what = format!("{file}, line {line}, column \"{name}\": {} stands there, and trial {id} has {asked}", shown(&cells[place]));
-            Mismatch::new(what, "put every result beside its own setting; nothing of this file was written down")
+            let is_text = || matches!(&cells[place], Cell::Text(text) if text.parse::<f64>().is_ok());
+            let is_number = |place: usize| parameters.iter().any(|(at, _, parameter)| *at == place && !parameter.is_choice());
+            let remedy = match &cells[place] {
+                Cell::Moment(_) => TURNED,
+                _ if is_number(place) && is_text() => TEXT_CELL,
+                _ => "put every result beside its own setting",
+            };
+            Mismatch::new(what, &format!("{remedy}; nothing of this file was written down"))
         };
         let mut used = trial.values.clone();
         for &(place, i, parameter) in &parameters {
@@ -92,8 +99,7 @@ pub(super) fn plain(well: &str) -> String {
 
 fn shown(cell: &Cell) -> String {
     match cell {
-        Cell::Text(text) => text.clone(),
-        Cell::Number(number) | Cell::Moment(number) => number.to_string(),
         Cell::Missing => "nothing".to_owned(),
+        other => other.to_string(),
     }
 }

@@ -7,7 +7,7 @@ mod sheet;
 
 pub use laid::{Content, LaidPlate, laid, laid_before, pending};
 pub use matching::{Mismatch, check};
-pub use reading::{Partial, Reading, half_filled, is_blank, read, remedy};
+pub use reading::{Partial, REMEDY, Reading, half_filled, is_blank, read};
 pub use sheet::Layout;
 pub use sigmabar_study::Plate;
 

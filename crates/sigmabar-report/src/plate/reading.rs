@@ -2,7 +2,7 @@
 
 use super::matching::plain;
 use super::{CONTROL, NOTES, RESULT, STANDARD_ERROR};
-use crate::data::{Cell, DataError, NUMERAL, Reader, is_numeral};
+use crate::data::{Cell, DataError, Reader};
 use crate::setting;
 use sigmabar_study::{FilledSheet, Parameter, Study, TrialResult, Value, Well, Wells, mean_of, scatter};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -53,12 +53,7 @@ pub fn is_blank(cell: &Cell) -> bool {
 }
 
 /// What belongs into a cell of results.
-pub fn remedy(cell: &Cell) -> &'static str {
-    match cell {
-        Cell::Text(text) if is_numeral(text) => NUMERAL,
-        _ => "put a number there, the word failed, or leave it empty if there is no result",
-    }
-}
+pub const REMEDY: &str = "put a number there, the word failed, or leave it empty if there is no result";
 
 /// Reads trial, result and, if there are such columns besides those of the parameters, standard error and notes. An empty result is a missing well, the word `failed` a failed one, whose
 /// note is the reason too unless one stands behind the word. A trial may stand in as many lines as it has replicates; controls have their own word in its place.
@@ -95,7 +90,7 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], 
                 }
                 (Cell::Number(value), Some(well)) if value.is_finite() => reading.controls.push((cells[well].to_string(), *value)),
                 (cell, _) if is_blank(cell) || matches!(cell, Cell::Text(text) if text.to_lowercase().starts_with("fail")) => {}
-                (cell, _) => return Err(wrong(result, remedy(cell))),
+                _ => return Err(wrong(result, REMEDY)),
             }
             continue;
         }
@@ -130,7 +125,7 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], 
                 let reason = stated.or_else(|| note.clone()).unwrap_or_else(|| "failed".to_owned());
                 reading.results.push((id, TrialResult::Failed { reason }, line));
             }
-            cell => return Err(wrong(result, remedy(cell))),
+            _ => return Err(wrong(result, REMEDY)),
         }
         reading.notes.extend(note.map(|words| (id, words)));
         reading.rows.push((id, line, cells.clone()));
