@@ -159,6 +159,24 @@ fn a_certified_study_says_so_and_shows_all_its_pictures() {
     assert!(html.contains("&lt;em&gt;declared&lt;/em&gt;") && html.contains("a &amp; b"));
 }
 
+/// Nobody sets a dose without its unit; and half a number of a ladder would be another number.
+#[test]
+fn a_recommendation_has_its_units_and_ladders_whole_numbers() {
+    let directory = TempDir::new().unwrap();
+    let toml = "budget = 24\nbatches = 2\n[parameters.dose]\ntype = \"float\"\nlow = 12.5\nhigh = 49.5\nstep = 0.5\nunit = \"µl\"\n\
+                [parameters.solvent]\ntype = \"categorical\"\nchoices = [\"dmso\", \"thf\"]\n";
+    let study = study(&directory, toml);
+    answer(&study, usize::MAX, |trial| value(-(number(trial, 0) / 10.0 - 3.0).powi(2) + 0.1 * noise(trial.seed)));
+    let page = report::study(&study).unwrap();
+    let rows = rows(&page, "recommendation.csv");
+    assert_eq!(rows.iter().map(|row| (row[0].as_str(), row[2].as_str())).collect::<Vec<_>>(), [("dose", "µl"), ("solvent", "")]);
+    for picture in page.pictures() {
+        let svg = picture.svg(Medium::File);
+        let cut = svg.match_indices("…<").find(|(at, _)| svg[..*at].ends_with(|c: char| c.is_ascii_digit()));
+        assert_eq!(cut.map(|(at, _)| &svg[at - 8..at]), None, "{}", picture.name());
+    }
+}
+
 /// Where length-scales are declared as "at least", the sentence and the pictures count norms under the declared kernel, not under the shortest by which the run goes.
 #[test]
 fn a_page_counts_norms_as_they_were_declared() {

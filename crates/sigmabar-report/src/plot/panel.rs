@@ -91,9 +91,12 @@ impl Panel {
         let low = inner.top + inner.height;
         let mut free_from = f64::NEG_INFINITY;
         let names = matches!(self.x, Scale::Names(_));
-        for tick in self.x.ticks(((inner.width / 60.0) as usize).clamp(3, 8).max(if names { 12 } else { 0 })) {
+        let ticks = self.x.ticks(((inner.width / 60.0) as usize).clamp(3, 8).max(if names { 12 } else { 0 }));
+        // Half a number is another number: those of a ladder are left out where there is no room, and never cut.
+        let may_cut = names && !ticks.iter().all(|tick| tick.label.parse::<f64>().is_ok());
+        let room = if may_cut { (inner.width / ticks.len() as f64).max(24.0) } else { f64::INFINITY };
+        for tick in ticks {
             let Some(x) = self.place_x(tick.value) else { continue };
-            let room = if names { (inner.width / self.names_count()).max(24.0) } else { f64::INFINITY };
             let text = shortened(&tick.label, SMALL, room);
             let half = text_width(&text, SMALL) / 2.0;
             if !names {
@@ -124,10 +127,6 @@ impl Panel {
             let style = Style { upright: true, ..Style::new(Ink::Text, 12.0, Anchor::Middle) };
             scene.text((area.left + 12.0, inner.top + inner.height / 2.0), shortened(label, 12.0, inner.height + 30.0), style);
         }
-    }
-
-    fn names_count(&self) -> f64 {
-        if let Scale::Names(names) = &self.x { names.len().max(1) as f64 } else { 1.0 }
     }
 
     fn place_x(&self, value: f64) -> Option<f64> {
@@ -219,4 +218,28 @@ pub fn shortened(text: &str, size: f64, width: f64) -> String {
         kept.push(c);
     }
     kept + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::scene::Shape;
+
+    fn labels(names: Vec<String>) -> Vec<String> {
+        let mut scene = Scene::new(400.0, 200.0);
+        let area = Area { left: 0.0, top: 0.0, width: 400.0, height: 200.0 };
+        let (x, y) = (Axis::new(Scale::Names(names), ""), Axis::new(Scale::Names(Vec::new()), ""));
+        Panel::new(&mut scene, area, "", x, y);
+        let text = |shape: &Shape| if let Shape::Text { text, .. } = shape { Some(text.clone()) } else { None };
+        scene.shapes.iter().filter_map(text).filter(|text| !text.is_empty()).collect()
+    }
+
+    #[test]
+    fn numbers_of_a_ladder_are_never_cut() {
+        let ladder: Vec<String> = (0..73).map(|i| (12.5 + 0.5 * f64::from(i)).to_string()).collect();
+        let shown = labels(ladder.clone());
+        assert!(shown.len() >= 4 && shown.iter().all(|label| ladder.contains(label)), "{shown:?}");
+        let words = labels((0..9).map(|i| format!("a very long name of solvent {i}")).collect());
+        assert!(words.iter().all(|label| label.ends_with('…')), "{words:?}");
+    }
 }

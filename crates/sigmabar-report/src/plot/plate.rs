@@ -105,8 +105,8 @@ impl Plate {
         let missing = self.wells.iter().filter(|well| well.measured == Measured::Missing).count();
         let means = if self.has_means { " Each well shows the mean of its replicates." } else { "" };
         let caption = format!(
-            "{} wells in use, {failed} failed (×), {missing} without a result (○).{}{means} Bright is high, and measured and predicted wells have the same colours. Wells more than three standard deviations from their prediction deserve a look.",
-            self.wells.len(),
+            "{} in use, {failed} failed (×), {missing} without a result (○).{}{means} Bright is high, and measured and predicted wells have the same colours. Wells more than three standard deviations from their prediction deserve a look.",
+            crate::quantity::counted(self.wells.len(), "well"),
             self.controls()
         );
         figure.finish(caption, self.table())

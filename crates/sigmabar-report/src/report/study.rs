@@ -131,12 +131,16 @@ impl Content<'_> {
     /// The answer in forms that can be copied: a table, JSON, and variables for a shell.
     fn copies(&self, page: &mut Page) {
         let Some(advice) = &self.advice else { return };
-        let mut table = Table::new(["parameter", "value"]);
+        let parameters = self.study.spec().space().parameters();
+        let unit = |name: &str| parameters.iter().find(|p| p.name == name).and_then(|p| p.unit.clone()).unwrap_or_default();
+        let has_units = parameters.iter().any(|p| p.unit.is_some());
+        let mut table = Table::new(["parameter", "value"].into_iter().chain(has_units.then_some("unit")));
         if let Some(label) = &advice.called {
-            table.push(vec!["candidate".into(), label.as_str().into()]);
+            table.push(["candidate".into(), label.as_str().into()].into_iter().chain(has_units.then_some("".into())).collect());
         }
         for (name, value) in &advice.values {
-            table.push(vec![name.as_str().into(), value.to_string().into()]);
+            let unit = has_units.then(|| unit(name).into());
+            table.push([name.as_str().into(), value.to_string().into()].into_iter().chain(unit).collect());
         }
         page.table("recommendation", table);
         let setting = crate::advice::setting(&advice.values);
