@@ -177,6 +177,24 @@ fn a_recommendation_has_its_units_and_ladders_whole_numbers() {
     }
 }
 
+/// Whoever waits sees for what: a report of many wells takes long, and so does the first look at a batch that is complete.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_shows_what_takes_a_while() {
+    let directory = TempDir::new().unwrap();
+    let study = study(&directory, "budget = 4\nbatches = 2\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n");
+    answer(&study, 1, |trial| value(number(trial, 0)));
+    let file = study.file().display().to_string();
+    for (arguments, words) in
+        [(format!("tell 2 0.5 --sure --study {file}"), "analysing what was measured"), (format!("report {file}"), "drawing the report")]
+    {
+        let typed = format!("{} {arguments}", env!("CARGO_BIN_EXE_sigmabar"));
+        let shown = std::process::Command::new("script").args(["-qec", &typed, "/dev/null"]).env("TERM", "xterm").output().unwrap();
+        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(shown.contains(words), "{arguments}: {shown}");
+    }
+}
+
 /// Where length-scales are declared as "at least", the sentence and the pictures count norms under the declared kernel, not under the shortest by which the run goes.
 #[test]
 fn a_page_counts_norms_as_they_were_declared() {

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         Some(path) if !is_study(path) => {
             let usual = path.with_file_name(format!("{}-model.html", stem(path)));
             let model = model_file::load(path)?;
-            let page = report::model(&model)?;
+            let page = drawn(console, || report::model(&model))?;
             write_all(&page, &[path], arguments, usual, console)?;
             Ok(page
                 .contradiction()
@@ -43,11 +43,19 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         other => {
             let place = WhichStudy::find(other.as_deref(), arguments.name.clone())?;
             let study = place.open()?;
-            let page = report::study(&study)?;
+            let page = drawn(console, || report::study(&study))?;
             write_all(&page, &place.files(), arguments, place.report(), console)?;
             Ok(page.contradiction().map_or(Ending::Done, |contradiction| place.contradicted(&study, contradiction, console)))
         }
     }
+}
+
+/// A page, which takes a while to draw.
+fn drawn<E>(console: &Console, draw: impl FnOnce() -> Result<Page, E>) -> Result<Page, E> {
+    let spinner = console.progress("drawing the report", None);
+    let page = draw();
+    spinner.finish_and_clear();
+    page
 }
 
 fn write_all(page: &Page, inputs: &[&Path], arguments: &Arguments, usual: PathBuf, console: &Console) -> Outcome<()> {
@@ -64,7 +72,7 @@ fn write_all(page: &Page, inputs: &[&Path], arguments: &Arguments, usual: PathBu
 
 /// The page of a study.
 pub(crate) fn write_study(study: &Study, place: &WhichStudy, path: &Path, console: &Console) -> Outcome<()> {
-    let page = report::study(study)?;
+    let page = drawn(console, || report::study(study))?;
     study.remember();
     write(&page, path, &place.files(), console)
 }
@@ -78,8 +86,10 @@ pub(crate) fn write(page: &Page, path: &Path, inputs: &[&Path], console: &Consol
 
 fn write_pictures(page: &Page, directory: &Path, console: &Console) -> Outcome<()> {
     fs::create_dir_all(directory).map_err(Failure::file(directory, "make"))?;
+    let spinner = console.progress("drawing the pictures", None);
     let texts = page.svgs().into_iter().chain(page.csvs()).map(|(name, text)| (name, text.into_bytes()));
     let files: Vec<(String, Vec<u8>)> = page.pngs()?.into_iter().chain(texts).collect();
+    spinner.finish_and_clear();
     for (name, bytes) in &files {
         let path = directory.join(name);
         output::write(&path, &[], Over::Anything, |out| out.write_all(bytes))?;

@@ -284,8 +284,11 @@ fn refuse_mistyped(
 }
 
 pub(crate) fn next(study: &Study, place: &WhichStudy, console: &Console) -> Outcome<()> {
+    // A batch that is complete is analysed by the first look at it.
+    let spinner = console.progress("analysing what was measured", None);
     let status = study.status()?;
     study.remember();
+    spinner.finish_and_clear();
     if let Some(contradiction) = &status.contradiction {
         place.contradicted(study, contradiction, console);
         return Ok(());
