@@ -79,6 +79,10 @@ pub(crate) fn reap(arguments: &Arguments, console: &Console) -> Outcome {
     let mut sheet = Sheet::new(["trial"]);
     sheet.rows = reaped.iter().map(|id| vec![json!(id)]).collect();
     console.sheet(&sheet, Format::Csv)?;
+    if reaped.is_empty() {
+        console.say("no lease had run out");
+        return Ok(Ending::Done);
+    }
     console.say(format_args!("{} had run out: the next ask hands these settings out again", counted(reaped.len(), "lease")));
     console.next(format_args!("sigmabar ask{}", place.typed()));
     Ok(Ending::Done)
