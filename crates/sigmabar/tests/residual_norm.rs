@@ -66,6 +66,32 @@ fn singular_inducing_points_do_not_break_the_certificates() {
     }
 }
 
+/// What was found out before a change is not said after it: each way of changing the information, asked before and after.
+#[test]
+fn a_bound_is_of_what_was_measured_by_now() {
+    let line = |n: usize| (0..n).map(|i| vec![i as f64 / n as f64]).collect::<Vec<_>>();
+    let found = |information: &Information| {
+        let bound = |method| information.residual_norm(method).unwrap().value;
+        [ResidualNormMethod::Best, ResidualNormMethod::Trace, ResidualNormMethod::LookAhead { pivots: 5 }].map(bound)
+    };
+    let begun = || {
+        let information = Instance::new(1, line(12), line(3), 0.1, Collected::DeclaredFixed).information;
+        let mut information = Arc::unwrap_or_clone(information);
+        assert_eq!(found(&information), found(&information));
+        information.update(&[0.9]).unwrap();
+        information
+    };
+    let (mut updated, mut far) = (begun(), begun());
+    let fresh = |x: Vec<Vec<f64>>, z: Vec<Vec<f64>>| found(&Instance::new(1, x, z, 0.1, Collected::DeclaredFixed).information);
+    let close = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-9 * b);
+    let more = |rows: &[f64]| [line(12), rows.iter().map(|v| vec![*v]).collect()].concat();
+    assert!(close(found(&updated), fresh(more(&[0.9]), line(3))));
+    far.update(&[1.7]).unwrap();
+    assert!(close(found(&far), fresh(more(&[0.9, 1.7]), line(3))) && !close(found(&far), found(&updated)));
+    updated.append_inducing(&[0.85], None).unwrap();
+    assert!(close(found(&updated), fresh(more(&[0.9]), [line(3), vec![vec![0.85]]].concat())));
+}
+
 #[test]
 fn repeated_rows_count_in_every_certificate() {
     let mut x: Vec<Vec<f64>> = (0..6).map(|i| vec![0.2 * f64::from(i)]).collect();

@@ -8,6 +8,7 @@ use crate::points::PointsRef;
 use sigmabar_linalg::{
     Matrix, add_transposed_product, dot, matvec, matvec_rows, norm_squared, product, product_transposed, symmetric_eigenvalues,
 };
+use std::sync::Arc;
 
 /// The residual form costs O(n²m): refused above this many distinct points.
 pub(crate) const FORM_LIMIT: usize = 30_000;
@@ -97,7 +98,7 @@ fn weighted_square(rows: &[f64], n: usize, count: impl Fn(usize) -> f64, start: 
 /// $b'^2 = \lVert\psi'(x)-\Psi'^\top V\rVert^2 + (s_1'+\sqrt{\lambda'}\lVert V\rVert)^2$.
 #[derive(Clone, Debug)]
 pub(crate) struct Dictionary {
-    information: Information,
+    information: Arc<Information>,
     /// $F^\top\Psi$: the new features against the old, with counts (p × m).
     cross: Matrix,
     /// Bounds the rounding of $F^\top\Psi e$ relative to $\lVert e\rVert$.

@@ -13,10 +13,15 @@ use std::sync::Arc;
 ///
 /// Whatever the pivots, every bound drawn from the result is valid. Cost: one fit with the larger feature map.
 /// Where the rows are gone, what was kept of them for this.
-pub(crate) fn extended(information: &Information, pivots: usize) -> Result<Option<Information>> {
+pub(crate) fn extended(information: &Information, pivots: usize) -> Result<Option<Arc<Information>>> {
     if let Some(ahead) = information.ahead() {
-        return Ok((pivots > 0).then(|| ahead.information.clone()));
+        return Ok((pivots > 0).then(|| Arc::clone(&ahead.information)));
     }
+    let (found, more) = information.known().extended.or(|| Ok((pivots, extend(information, pivots)?)))?;
+    if found == pivots { Ok(more) } else { extend(information, pivots) }
+}
+
+fn extend(information: &Information, pivots: usize) -> Result<Option<Arc<Information>>> {
     let locations = information.locations()?;
     let chosen = features::pivots(information.features(), locations, pivots)?;
     let mut features = FeatureMap::clone(information.features());
@@ -28,7 +33,8 @@ pub(crate) fn extended(information: &Information, pivots: usize) -> Result<Optio
     if features.len() == before {
         return Ok(None);
     }
-    Information::new(Arc::new(features), information.ridge(), Arc::clone(locations)).map(Some)
+    let more = Information::new(Arc::new(features), information.ridge(), Arc::clone(locations))?;
+    Ok(Some(Arc::new(more)))
 }
 
 impl Posterior {
@@ -45,7 +51,7 @@ impl Posterior {
         let share = || Ok::<_, crate::Error>(summed.information().trace_norm()?.value / information.ridge().powi(2));
         let more = if ahead > 0 && share()? > NEGLIGIBLE { extended(information, ahead)? } else { None };
         let ahead = match more {
-            Some(more) => Some(Ahead { cross: cross_products(information, &more)?, information: more.summed() }),
+            Some(more) => Some(Ahead { cross: cross_products(information, &more)?, information: Arc::new(more.summed()) }),
             None => return Ok(summed),
         };
         Ok(self.summed(ahead))

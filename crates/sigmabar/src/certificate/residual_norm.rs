@@ -61,7 +61,7 @@ impl Information {
     /// wished probability; failed self-checks.
     pub fn residual_norm(&self, method: ResidualNormMethod) -> Result<ResidualNorm> {
         match method {
-            ResidualNormMethod::Best => self.best_residual_norm(),
+            ResidualNormMethod::Best => self.known().norm.or(|| self.find_best()),
             ResidualNormMethod::Trace => self.trace_norm(),
             ResidualNormMethod::LookAhead { pivots } => self.look_ahead_norm(pivots),
             ResidualNormMethod::Dense => self.dense_norm(),
@@ -78,7 +78,7 @@ impl Information {
         Ok((value - self.residual_rounding()?.norm).max(0.0))
     }
 
-    fn best_residual_norm(&self) -> Result<ResidualNorm> {
+    fn find_best(&self) -> Result<ResidualNorm> {
         let trace = self.trace_norm()?;
         if trace.value <= NEGLIGIBLE_SHARE * self.ridge() * self.ridge() {
             return Ok(trace);
@@ -109,12 +109,12 @@ impl Information {
 
     /// What rounding adds to $C^{1/2}DC^{1/2}$, in trace and in norm. Cost O(nm² + m³).
     pub(crate) fn residual_rounding(&self) -> Result<ResidualRounding> {
-        match self.kept() {
+        self.known().rounding.or(|| match self.kept() {
             KeptLocations::Rows(locations) => self.features().residual_rounding_over(locations),
             KeptLocations::Sums(_) => {
                 self.features().residual_rounding_of_sums(self.gram(), self.gram_rounding() * self.ridge().powi(2), self.prior_trace())
             }
-        }
+        })
     }
 
     fn look_ahead_norm(&self, pivots: usize) -> Result<ResidualNorm> {

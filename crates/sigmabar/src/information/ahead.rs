@@ -2,12 +2,13 @@
 
 use super::Information;
 use sigmabar_linalg::Matrix;
+use std::sync::Arc;
 
 /// The same measurements seen through inducing points $Z'\supset Z$: behind the look-ahead bound on $\lambda$ and the certification dictionary.
 #[derive(Clone, Debug)]
 pub(crate) struct Ahead {
     /// Without rows itself.
-    pub information: Information,
+    pub information: Arc<Information>,
     /// $F^\top\Psi$: the new features against the old ones (p × m).
     pub cross: Matrix,
 }

@@ -2,6 +2,7 @@
 
 mod absorb;
 mod ahead;
+mod known;
 mod path;
 mod query;
 mod rounding;
@@ -14,6 +15,7 @@ pub use query::VarianceParts;
 use absorb::WHITEN_AFTER_SHARE;
 pub(crate) use absorb::{Absorbed, absorb, factor, of_root};
 pub(crate) use ahead::Ahead;
+use known::Known;
 pub(crate) use rounding::{PartsRounding, Sizes};
 
 use crate::error::{Result, positive};
@@ -45,6 +47,7 @@ pub struct Information {
     updates: usize,
     /// For claims without rows.
     ahead: Option<Arc<Ahead>>,
+    known: Known,
 }
 
 impl Information {
@@ -82,6 +85,7 @@ impl Information {
             facts,
             updates,
             ahead: None,
+            known: Known::default(),
         })
     }
 
@@ -134,8 +138,12 @@ impl Information {
         self.ahead.as_deref()
     }
 
+    pub(crate) fn known(&self) -> &Known {
+        &self.known
+    }
+
     pub(crate) fn with_ahead(self, ahead: Option<Ahead>) -> Self {
-        Self { ahead: ahead.map(Arc::new), ..self }
+        Self { ahead: ahead.map(Arc::new), known: Known::default(), ..self }
     }
 
     /// The same without the rows.

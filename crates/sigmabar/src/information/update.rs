@@ -1,6 +1,6 @@
 //! Small changes without a new pass: one more observation, one more inducing point.
 
-use super::{Absorbed, GramMethod, Information, WHITEN_AFTER_SHARE, absorb, factor};
+use super::{Absorbed, GramMethod, Information, Known, WHITEN_AFTER_SHARE, absorb, factor};
 use crate::error::Result;
 use crate::features::BLOCK_ROWS;
 use crate::points::PointsRef;
@@ -19,10 +19,10 @@ impl Information {
     pub fn update(&mut self, x: &[f64]) -> Result<Vec<f64>> {
         let point = PointsRef::new(x, x.len())?;
         self.features.check_width(point)?;
+        self.forget();
         let psi = self.features.features(point)?.into_vec();
         let residual = self.features.residual_of(point, &psi, 0)?[0];
         self.locations.push(x, residual + norm_squared(&psi))?;
-        self.ahead = None;
         for (i, &a) in psi.iter().enumerate() {
             for (g, &b) in self.gram.row_mut(i).iter_mut().zip(&psi) {
                 *g += a * b;
@@ -51,6 +51,7 @@ impl Information {
     pub(crate) fn update_block(&mut self, x: PointsRef<'_>, responses: &[f64]) -> Result<(Vec<f64>, usize)> {
         let features = Arc::clone(&self.features);
         features.check_width(x)?;
+        self.forget();
         let m = features.len();
         let (mut gram, mut projected, mut unexplained) = (GramAccumulator::new(m), vec![0.0; m], 0);
         let (mut blocks, mut largest) = (0, self.largest_variance());
@@ -85,11 +86,15 @@ impl Information {
         }
         self.gram = gram;
         self.locations.extend(x, largest)?;
-        self.ahead = None;
         self.prior_trace += prior_trace;
         self.residual_trace += residual_trace;
         self.facts.summation_length = self.facts.summation_length.max((BLOCK_ROWS.min(x.len()) + blocks) as f64) + 1.0;
         Ok((projected, unexplained))
+    }
+
+    /// What was found out about the information before it changed.
+    fn forget(&mut self) {
+        (self.ahead, self.known) = (None, Known::default());
     }
 
     /// One more inducing point: one row more in $L$, $G$ and $L_B$. Cost O(n m d) kernel work and O(m²); where a computed rounding bound says that this
@@ -101,6 +106,7 @@ impl Information {
     /// A point of another width or with a value that is not finite.
     pub fn append_inducing(&mut self, z: &[f64], sums: Option<&[f64]>) -> Result<Option<f64>> {
         self.locations.rows()?;
+        self.forget();
         let features_before = Arc::clone(&self.features);
         if !Arc::make_mut(&mut self.features).append(z)? {
             return Ok(None);

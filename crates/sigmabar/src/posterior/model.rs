@@ -90,7 +90,7 @@ impl Stored {
     fn assemble(self) -> Result<Posterior> {
         let rows = self.responses.rows().ok().map(|rows| Arc::clone(rows.locations()));
         let ahead = match self.ahead {
-            Some((information, cross)) => Some(Ahead { information: information.assemble(None)?, cross }),
+            Some((information, cross)) => Some(Ahead { information: Arc::new(information.assemble(None)?), cross }),
             None => None,
         };
         let information = self.information.assemble(rows)?.with_ahead(ahead);

@@ -60,7 +60,7 @@ fn looked_ahead(more: &MoreFeatures, sums: SummedAhead, information: &Informatio
     };
     let ridge = Sourced::new(information.ridge(), information.ridge_origin());
     let larger = Information::assemble(Arc::clone(more.all()), ridge, information.kept().clone(), absorbed)?;
-    Ok(Some(Ahead { information: larger, cross: Matrix::from_fn(p, m, |i, j| products[(i, j)]) }))
+    Ok(Some(Ahead { information: Arc::new(larger), cross: Matrix::from_fn(p, m, |i, j| products[(i, j)]) }))
 }
 
 /// Mean and standard deviation of the responses, unit 1 where they do not vary.
