@@ -435,6 +435,29 @@ fn readings_of_zero_all_count() {
     assert!(share(&all) > 0.89, "{}", share(&all));
 }
 
+/// Most responses are equal, and define the end: none of them is a rounding error outside, wherever it is asked about.
+#[test]
+fn a_response_that_defines_an_end_is_inside() {
+    for (seed, value) in (0..40).flat_map(|seed| [0.0, 1.0 / 3.0, 1e6 + 0.1].map(|value| (seed, value))) {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let (x, noise) = rows(World::Normal, 120, &mut rng);
+        let y: Vec<f64> = noise.iter().enumerate().map(|(i, noise)| if i % 12 == 0 { value + 3.0 + noise } else { value }).collect();
+        let ((fit_x, fit_y), (cal_x, cal_y)) = (part(&x, &y, |i| i % 2 == 0), part(&x, &y, |i| i % 2 == 1));
+        let posterior = fitted(&fit_x, &fit_y, Collected::Undeclared, 0.2);
+        let calibration = Calibration::new(&posterior, cal_x.view(), &cal_y).unwrap();
+        // One at a time and all at once: blocks may round otherwise.
+        let found = Conformal::split(&posterior, &calibration).interval(cal_x.view(), 0.04).unwrap();
+        let inside = |found: &PredictionIntervals, y: &[f64]| held(found, y).iter().filter(|held| **held).count();
+        let alone: usize = (0..cal_y.len())
+            .map(|i| {
+                inside(&Conformal::split(&posterior, &calibration).interval(cal_x.view().range(i, i + 1), 0.04).unwrap(), &cal_y[i..=i])
+            })
+            .sum();
+        // ⌈61 · 0.96⌉ = 59 of the 60 scores are at most the one that is taken, and it is one of them.
+        assert!(inside(&found, &cal_y) >= 59 && alone >= 59, "seed {seed}, {value}: {} and {alone}", inside(&found, &cal_y));
+    }
+}
+
 /// A weight changes what a row is worth, not that the model has learnt from it.
 #[test]
 fn attack_rows_that_were_learnt_with_a_weight() {

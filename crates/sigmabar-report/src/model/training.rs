@@ -120,6 +120,20 @@ mod tests {
         assert_eq!(kept.take_out(0, 7).len(), 0);
     }
 
+    /// Of a population of ten rows every table holds each of them: one that was always on the same side would calibrate always or never.
+    #[test]
+    fn the_same_row_is_not_on_the_same_side_of_every_table() {
+        let mut often = [0; 10];
+        for table in 0..100_u32 {
+            let drawn: Vec<u32> = (0..10).chain((0..table % 7).map(|i| (i * table) % 10)).chain([table % 10]).collect();
+            let mut rows = Rows { x: drawn.iter().map(|&i| f64::from(i)).collect(), y: vec![1.0; drawn.len()] };
+            let half = rows.len() / 2;
+            let out = rows.take_out(half, 3);
+            (0..10_u32).filter(|i| out.x.contains(&f64::from(*i))).for_each(|i| often[i as usize] += 1);
+        }
+        assert!(often.iter().all(|times| (25..90).contains(times)), "{often:?}");
+    }
+
     #[test]
     fn rows_in_another_order_are_chosen_alike() {
         let rows =

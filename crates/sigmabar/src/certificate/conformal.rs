@@ -158,6 +158,18 @@ impl Calibration {
     }
 }
 
+/// The end of an interval, not a rounding error short of the response that defines it: where responses are equal, many are. The mean is a sum, whose terms are so large together.
+pub(super) fn outwards(mean: f64, reach: f64, terms: f64) -> f64 {
+    mean + reach + 16.0 * f64::EPSILON * (mean.abs() + reach + terms)
+}
+
+/// By how much more than its last digits the mean of a point may differ from itself in another block: $m\sqrt{k(x,x)}\,\lVert\bar\mu\rVert$, in the data's scale.
+fn terms(posterior: &Posterior, x: PointsRef<'_>) -> Vec<f64> {
+    let features = posterior.information().features();
+    let all = (features.len() + 8) as f64 * posterior.norm() * posterior.prior().unit();
+    features.kernel().diagonal(x).into_iter().map(|k_xx| all * k_xx.sqrt()).collect()
+}
+
 /// $k = \lceil(n+1)(1-\delta)\rceil$: the new score is as likely to be the last of $n+1$ as any other.
 pub(super) fn rank(rows: usize, delta: f64) -> usize {
     let exact = (rows + 1) as f64 * (1.0 - delta);
@@ -244,13 +256,14 @@ impl<'a> Conformal<'a> {
     /// A probability out of range, points of another width.
     pub fn interval(&self, x: PointsRef<'_>, delta: f64) -> Result<PredictionIntervals> {
         probability("delta", delta)?;
-        let predicted = self.folds.iter().map(|(posterior, _)| spreads(posterior, x)).collect::<Result<Vec<_>>>()?;
+        let predicted =
+            self.folds.iter().map(|(posterior, _)| Ok((spreads(posterior, x)?, terms(posterior, x)))).collect::<Result<Vec<_>>>()?;
         let share = 1.0 / self.folds.len() as f64;
         let mut ends = Ends { mean: Vec::new(), lower: Vec::new(), upper: Vec::new() };
         for row in 0..x.len() {
-            let at: Vec<(f64, f64)> = predicted.iter().map(|(mean, spread)| (mean[row], spread[row])).collect();
+            let at: Vec<[f64; 3]> = predicted.iter().map(|((mean, spread), terms)| [mean[row], spread[row], terms[row]]).collect();
             let (low, high) = self.ends(&at, self.folds[0].1.value_at(x, row), delta);
-            ends.mean.push(at.iter().map(|(mean, _)| share * mean).sum());
+            ends.mean.push(at.iter().map(|[mean, ..]| share * mean).sum());
             ends.lower.push(low);
             ends.upper.push(high);
         }
@@ -258,21 +271,22 @@ impl<'a> Conformal<'a> {
     }
 
     /// The $k$-th smallest of $\mu_j(x)+s_iu_j(x)$ above, the $k$-th largest of $\mu_j(x)-s_iu_j(x)$ below, $j$ the model that has not learnt from row $i$.
-    fn ends(&self, at: &[(f64, f64)], value: f64, delta: f64) -> (f64, f64) {
+    fn ends(&self, at: &[[f64; 3]], value: f64, delta: f64) -> (f64, f64) {
         let k = rank(self.count(value), delta);
         let end = |sign: f64| {
             let parts = self.folds.iter().zip(at).map(|((_, calibration), at)| (calibration.scores_of(value), at));
+            let of = |[mean, spread, terms]: [f64; 3], score: f64| outwards(sign * mean, score * spread, terms);
             let mut reach: Vec<f64> = match self.folds.as_slice() {
                 // One model: the order of the scores is that of the ends.
-                [_] => parts.flat_map(|(scores, (mean, spread))| scores.get(k - 1).map(|s| sign * mean + s * spread)).collect(),
-                _ => parts.flat_map(|(scores, (mean, spread))| scores.iter().map(move |s| sign * mean + s * spread)).collect(),
+                [_] => parts.flat_map(|(scores, at)| scores.get(k - 1).map(|s| of(*at, *s))).collect(),
+                _ => parts.flat_map(|(scores, at)| scores.iter().map(move |s| of(*at, *s))).collect(),
             };
             let place = if self.folds.len() == 1 { 0 } else { k - 1 };
             if place >= reach.len() {
                 return f64::INFINITY;
             }
             let (_, end, _) = reach.select_nth_unstable_by(place, f64::total_cmp);
-            *end + 4.0 * f64::EPSILON * end.abs()
+            *end
         };
         (-end(-1.0), end(1.0))
     }

@@ -1,7 +1,7 @@
 //! What leaving rows out one at a time shows, in closed form (algorithm notes 16.3).
 
 use super::PredictionIntervals;
-use super::conformal::rank;
+use super::conformal::{outwards, rank};
 use super::intervals::Ends;
 use super::premises::{Calibrated, Premises};
 use super::record::Certificate;
@@ -70,22 +70,29 @@ impl ExactPosterior {
         let (mean, variance, weights) = (self.mean(x)?, self.variance(x)?, self.weights(x)?);
         let (prior, k) = (observations.prior(), rank(n, delta));
         let mut ends = Ends { mean, lower: Vec::new(), upper: Vec::new() };
+        // The mean is a sum over the rows.
+        let sizes = self.coefficients().iter().map(|a| a.abs()).sum::<f64>()
+            * self.kernel().value.max_diagonal(observations.locations().points()).sqrt();
+        let diagonal = self.kernel().value.diagonal(x);
         for (query, variance) in variance.iter().enumerate() {
+            let terms = n as f64 * sizes * diagonal[query].sqrt();
             let reach = |sign: f64| {
                 let centre = prior.to_model(ends.mean[query]);
                 let one = |i: usize| {
                     // μ₋ᵢ(x) = μ(x) − vᵢαᵢ/Qᵢᵢ and σ²₋ᵢ(x) = σ²(x) + vᵢ²/Qᵢᵢ.
                     let v = weights[(query, i)];
                     let left = centre - v * self.coefficients()[i] / precision[i];
-                    sign * left + scores[i] * (variance + v * v / precision[i] + tau2).sqrt()
+                    outwards(sign * left, scores[i] * (variance + v * v / precision[i] + tau2).sqrt(), terms)
                 };
                 let mut all: Vec<f64> = (0..n).map(one).collect();
                 if k > n { f64::INFINITY } else { *all.select_nth_unstable_by(k - 1, f64::total_cmp).1 }
             };
             let (above, below) = (reach(1.0), -reach(-1.0));
-            let outwards = |end: f64, sign: f64| if end.is_finite() { end + sign * 8.0 * f64::EPSILON * end.abs() } else { end };
-            ends.upper.push(outwards(prior.to_data(above), 1.0));
-            ends.lower.push(outwards(prior.to_data(below), -1.0));
+            let rounding = |end: f64| 8.0 * f64::EPSILON * (prior.to_data(0.0).abs() + end.abs());
+            let in_data =
+                |end: f64, sign: f64| if end.is_finite() { prior.to_data(end) + sign * rounding(prior.to_data(end)) } else { end };
+            ends.upper.push(in_data(above, 1.0));
+            ends.lower.push(in_data(below, -1.0));
         }
         Ok(PredictionIntervals::from_parts(ends, self.left_out_certificate(delta)))
     }

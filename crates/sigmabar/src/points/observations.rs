@@ -395,18 +395,20 @@ pub fn row_hash(point: &[f64], response: f64) -> u64 {
     point.iter().chain([&response]).fold(INCREMENT, |state, value| mixed((state ^ (value + 0.0).to_bits()).wrapping_add(INCREMENT)))
 }
 
-/// For each row a number in [0, 1) that depends on what stands in it, on how often that stood before it, and on the seed, the same on every machine. Not on where it stands:
-/// rows may be sorted by what they say, and a choice by their places would be one by their responses.
+/// For each row a number in [0, 1) that depends on what stands in it, on how often that stood before it, on all rows together, and on the seed, the same on every machine. Not
+/// on where it stands: rows may be sorted by what they say, and a choice by their places would be one by their responses. Nor on what stands in it alone: of a population with few
+/// distinct rows the same ones would be chosen in every table.
 pub fn row_fractions<'a>(rows: impl Iterator<Item = (&'a [f64], f64)>, seed: u64) -> Vec<f64> {
-    let mut times: HashMap<u64, u64> = HashMap::new();
-    let mut fraction = |(point, response): (&[f64], f64)| {
-        let hash = row_hash(point, response);
+    let hashes: Vec<u64> = rows.map(|(point, response)| row_hash(point, response)).collect();
+    let table = hashes.iter().fold(seed.wrapping_mul(0xd134_2543_de82_ef95), |sum, hash| sum.wrapping_add(mixed(hash ^ INCREMENT)));
+    let (key, mut times) = (mixed(table), HashMap::<u64, u64>::new());
+    let mut fraction = |hash: u64| {
         let before = times.entry(hash).or_default();
         *before += 1;
-        let drawn = mixed(mixed(hash ^ before.wrapping_mul(INCREMENT)) ^ seed.wrapping_mul(0xd134_2543_de82_ef95));
+        let drawn = mixed(mixed(hash ^ before.wrapping_mul(INCREMENT)) ^ key);
         (drawn >> 11) as f64 / (1_u64 << 53) as f64
     };
-    rows.map(&mut fraction).collect()
+    hashes.into_iter().map(&mut fraction).collect()
 }
 
 const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
