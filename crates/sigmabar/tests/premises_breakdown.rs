@@ -415,6 +415,7 @@ fn a_certificate_that_was_altered_is_refused_by_field() {
             ("delta", 0.0, "delta"),
             ("delta", 0.001, "spent"),
             ("spent.0.delta", -0.1, "spent.delta"),
+            ("premises.norm_bound.value", -3.0, "premises.norm_bound"),
             ("range.least_norm", 1e9, "range.least_norm"),
             ("range.least_norm", -1.0, "range.least_norm"),
             ("range.norm_breakdown", -1.0, "range.norm_breakdown"),

@@ -23,6 +23,8 @@ impl Certificate {
         }
         let spent: f64 = self.spent.iter().map(|spent| spent.delta).sum();
         within("spent", spent, (0.0, self.delta), "delta at most, all shares together")?;
+        self.premises.norm_bound.value.map_or(Ok(()), |bound| within("premises.norm_bound", bound, (0.0, f64::MAX), "at least 0"))?;
+        self.bounds.residual_norm.map_or(Ok(()), |lambda| within("bounds.residual_norm", lambda.value, (0.0, f64::MAX), "at least 0"))?;
         self.check_theorem()?;
         self.check_range()?;
         Ok(self)

@@ -227,7 +227,7 @@ impl Batch<'_> {
         let weight = |rank: usize| 1.0 / (1 + rank) as f64;
         let total: f64 = ranks.iter().map(|&rank| weight(rank)).sum();
         let equal = self.pair_tail(noise, ranks.len());
-        let factor = |rank: usize| noise.tail_factor(self.budget.tail(SHARES.pairs * weight(rank) / total, 1));
+        let factor = |rank: usize| noise.tail_factor(self.budget.tail(self.pair_share() * weight(rank) / total, 1));
         // Normal noise at a δ of one half and more has no tail.
         ranks.iter().map(|&rank| if equal > 0.0 { factor(rank) / equal } else { 1.0 }).collect()
     }
@@ -257,7 +257,12 @@ impl Batch<'_> {
 
     /// $z$ for pairs of $x^*$ and each of $M$ challengers.
     pub fn pair_tail(&self, noise: &Noise, challengers: usize) -> f64 {
-        noise.tail_factor(self.budget.tail(SHARES.pairs, challengers))
+        noise.tail_factor(self.budget.tail(self.pair_share(), challengers))
+    }
+
+    /// Thresholds that draws stand for fail with so much of the share, and the draws with the rest of it; both kinds are judged by one noise.
+    fn pair_share(&self) -> f64 {
+        if self.settings.simulated { 0.99 * SHARES.pairs } else { SHARES.pairs }
     }
 
     /// The challengers, fixed before the noise of this batch: the best by the lower bound of earlier batches, and the first distinct points of its design.
