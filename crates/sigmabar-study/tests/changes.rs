@@ -347,6 +347,30 @@ fn a_study_that_promises_nothing_goes_on_for_as_long_as_one_likes() {
     assert_eq!((lengths.iter().sum::<usize>(), lengths.len(), &lengths[..2]), (14, 4, &[4, 4][..]));
 }
 
+/// Without premises too, what is said of a setting is said of it as it can be made: a whole degree on a function of a few degrees' width.
+#[test]
+fn an_estimate_allows_for_the_digits_that_are_cut() {
+    let mut cut = 0;
+    for seed in 0..6 {
+        let line = "[parameters.t]\ntype = \"float\"\nlow = 0\nhigh = 10\ndigits = 0\n";
+        let (_directory, study) = begun(&spec(&format!("direction = \"maximize\"\nbudget = 40\nbatches = 3\nseed = {seed}\n{line}")));
+        while let Asked::Trials(trials) = study.ask(&AskRequest::new("w", usize::MAX)).unwrap() {
+            for trial in trials {
+                let (t, noise) = (trial.values[0].1.as_number().unwrap(), trial.seed as f64 / f64::from(u32::MAX) - 0.5);
+                study.tell(trial.id, value((-(t - 4.5_f64).powi(2) / 9.0).exp() + 0.3 * noise)).unwrap();
+            }
+        }
+        let (best, advice) = (study.strategy().unwrap().recommend().unwrap().unwrap(), study.recommend().unwrap().unwrap());
+        if best.point != study.spec().space().point(&[advice.values[0].1.clone()]).unwrap() {
+            cut += 1;
+            let more = advice.gap - best.gap;
+            assert!(more > 0.005 && more < 0.2 && advice.lower < best.lower && advice.upper > best.upper, "{more}");
+            assert!((advice.lower..=advice.upper).contains(&(-0.25_f64 / 9.0).exp()));
+        }
+    }
+    assert!(cut > 0, "no setting lost a digit");
+}
+
 /// Beside constraints and ends a setting goes to the nearest rounded one that is allowed; where none is near it keeps its digits. The model has what was measured.
 #[test]
 fn digits_are_kept_beside_constraints() {

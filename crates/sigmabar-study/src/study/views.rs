@@ -176,7 +176,7 @@ impl Study {
         let values = self.spec.space().setting(best.candidate, &best.point);
         let per_norm = self.rounding_slack(&best.point, &values, 1.0)?;
         let norm_bound = self.spec.problem().norm_bound().unwrap_or(0.0);
-        let slack = norm_bound * per_norm;
+        let slack = norm_bound * per_norm + self.estimated_slack(&best.point, &values)?;
         let mut certificate = best.certificate;
         certificate.range = certificate.range.map(|range| range.moved(norm_bound, per_norm));
         Ok(Some(Advice {
@@ -204,8 +204,7 @@ impl Study {
     }
 
     /// How far the value at a recommended point can be from that at the setting to which its digits are cut, for each unit of norm: $d_k$ in the data's scale, because
-    /// $|f(x)-f(x')|\le\lVert f\rVert d_k(x,x')$ (algorithm notes 9.1); under the kernel with all length-scales times `factor`. 0 where nothing is cut; a model without a norm
-    /// bound claims nothing that this could spoil.
+    /// $|f(x)-f(x')|\le\lVert f\rVert d_k(x,x')$ (algorithm notes 9.1); under the kernel with all length-scales times `factor`. 0 where nothing is cut, or no norm is bounded.
     fn rounding_slack(&self, point: &[f64], values: &[Value], factor: f64) -> Result<f64> {
         let problem = self.spec.problem();
         let (Some(kernel), Some(_), true) = (problem.kernel(), problem.norm_bound(), self.spec.space().is_rounding()) else {
@@ -221,7 +220,19 @@ impl Study {
         Ok(problem.prior().unit() * ((a + b - 2.0 * both).max(0.0) + rounding).sqrt())
     }
 
-    /// The same for the setting that a run recommends.
+    /// How far it is where no norm is bounded, by the model: an estimate, as all that such a run says.
+    fn estimated_slack(&self, point: &[f64], values: &[Value]) -> Result<f64> {
+        if self.spec.problem().norm_bound().is_some() || !self.spec.space().is_rounding() {
+            return Ok(0.0);
+        }
+        let (strategy, made) = (self.strategy()?, self.spec.space().point(values)?);
+        if made == point {
+            return Ok(0.0);
+        }
+        Ok(strategy.posterior()?.map_or(Ok(0.0), |model| model.apart(point, &made))?)
+    }
+
+    /// The same under a bounded norm for the setting that a run recommends.
     fn slack_of(&self, run: &Strategy, factor: f64) -> Result<f64> {
         let Some(best) = run.recommend()? else { return Ok(0.0) };
         self.rounding_slack(&best.point, &self.spec.space().setting(best.candidate, &best.point), factor)

@@ -226,6 +226,20 @@ impl<'a> RunPosterior<'a> {
         &self.fitted.posterior
     }
 
+    /// How far the values at two of the run's own points may be apart, $|\Delta\mu|+2\,\mathrm{sd}(\Delta)$ in the data's scale: an estimate.
+    ///
+    /// # Errors
+    /// [`crate::Error::Dimension`] for points of another domain.
+    pub fn apart(&self, from: &[f64], to: &[f64]) -> Result<f64> {
+        let both = Points::from_rows(&[from, to])?;
+        let (mean, _) = self.fitted.posterior.predict(both.view())?;
+        let covariance = self.fitted.posterior.covariance(both.view())?;
+        let variance = (covariance[(0, 0)] + covariance[(1, 1)] - 2.0 * covariance[(0, 1)]).max(0.0);
+        let far = (mean[0] - mean[1]).abs() + 2.0 * variance.sqrt();
+        let here = self.to_data(mean[0]);
+        Ok([far, -far].map(|step| (self.to_data(mean[0] + step) - here).abs()).into_iter().fold(0.0, f64::max))
+    }
+
     /// The kernel, with where it came from.
     #[must_use]
     pub fn kernel(&self) -> &Sourced<Kernel> {
