@@ -155,3 +155,42 @@ fn losses_before_a_run_end_what_holds_for_all_data() {
         assert!(!stands(name, cell), "{name}");
     }
 }
+
+/// Whoever mends premises after seeing results that refute them has learnt from these.
+#[test]
+fn results_that_refuted_premises_prove_no_mended_ones() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let study = |name: &str, norm: &str| {
+        let file = format!("{name}.toml");
+        let premises = PREMISES.replace("norm_bound = 1.0", &format!("norm_bound = {norm}"));
+        fs::write(path.join(&file), format!("{premises}{LINE}[objective]\ncommand = \"echo 9.{{id}}\"\n")).unwrap();
+        file
+    };
+    let first = study("first", "1");
+    assert!(ends(path, &["run", &first, "--no-report"], 3).1.contains("where nothing certified rests on them"));
+    ends(path, &["export", &first, "-o", "r.csv"], 0);
+    let mended = study("mended", "30");
+    let said = ends(path, &["import", "r.csv", "--study", &mended, "--collected", "fixed"], 1).1;
+    assert!(said.contains("refuted the premises of their study"), "{said}");
+    ends(path, &["import", "r.csv", "--study", &mended, "--collected", "adaptive"], 0);
+    ends(path, &["run", &mended, "--no-report"], 0);
+    let said: Value = serde_json::from_str(&ends(path, &["recommend", &mended, "--format", "json"], 0).0).unwrap();
+    assert_eq!(
+        (&said["label"], &said["certificate"]["premises"]["observations"]["value"]),
+        (&"certified".into(), &6.into()),
+        "its own alone"
+    );
+}
+
+/// Of an export, the settings predict the result, and the numbers of trials do not.
+#[test]
+fn a_model_of_an_export_is_one_of_its_settings() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let file = begin(path, "line", "");
+    ends(path, &["run", &file, "--no-report"], 0);
+    ends(path, &["export", &file, "-o", "all.csv"], 0);
+    let words = ends(path, &["fit", "all.csv", "--target", "value", "--holdout", "0", "-o", "m.sbm"], 0).1;
+    assert!(words.contains("read 6 rows of 2 columns") && words.contains("trial, batch, state"), "{words}");
+}

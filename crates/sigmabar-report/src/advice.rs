@@ -9,7 +9,7 @@ use sigmabar::Label;
 use sigmabar_study::{Advice, Error, ImportedRow, Mark, Nearest, Parameter, Space, Status, Study, TrialResult, TrialRow, TrialStatus};
 
 /// What to do about a study whose premises the data refute.
-pub const MEND: &str = "nothing more is measured under premises that the data refute; mend prior_mean, unit, norm_bound or noise in a new study, and take this one's results along: sigmabar export, then sigmabar import";
+pub const MEND: &str = "nothing more is measured under premises that the data refute; mend prior_mean, unit, norm_bound or noise in a new study; this one's results can teach it (sigmabar export, then sigmabar premises NEW.toml --from FILE) or come along (sigmabar import), where nothing certified rests on them";
 
 /// The command that measures on: with what evaluates settings where the study has it, else the next list or plate, and in spite of a contradiction where there is one. `typed` is what
 /// stands behind the verb to mean the study.
@@ -147,7 +147,9 @@ pub fn export_sheet(study: &Study) -> Result<Sheet, Error> {
     // Nobody vouches for what was imported otherwise: through a second table it would look as fixed as the rest.
     let unvouched = study.imported_as()?.into_iter().map(|collected| (!collected.is_fixed()).then(|| collected.name()));
     add_column(&mut sheet, COLLECTED, trials.iter().map(|_| None).chain(unvouched).map(|word| json!(word)));
-    let marks = trials.iter().map(|trial| marks.get(&trial.id).copied()).chain(imported.iter().map(|row| row.mark));
+    let refuting = study.is_refuted().then_some(Mark::Refuting);
+    let of_import = |row: &ImportedRow| row.mark.or(refuting.filter(|_| matches!(row.result, TrialResult::Value { .. })));
+    let marks = trials.iter().map(|trial| marks.get(&trial.id).copied()).chain(imported.iter().map(of_import));
     add_column(&mut sheet, CORRECTED, marks.map(|mark| json!(mark.map(Mark::name))));
     Ok(sheet)
 }

@@ -344,6 +344,8 @@ words! {
         MeasuredAgain = "measured again",
         /// The mean of fewer measurements than were planned.
         Fewer = "of fewer replicates",
+        /// It refuted the premises of its study: those that were mended then were mended by looking at it.
+        Refuting = "refuted premises",
     }
 }
 

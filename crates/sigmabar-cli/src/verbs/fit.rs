@@ -7,7 +7,7 @@ use super::planning;
 use crate::Outcome;
 use crate::args::Global;
 use crate::console::{Console, Passes};
-use crate::data::{ColumnInfo, Frame, Table};
+use crate::data::{ColumnInfo, Frame, Table, beside_settings};
 use crate::failure::Failure;
 use crate::kernels;
 use crate::memory;
@@ -115,6 +115,10 @@ fn calibrate(model: &mut Model, rows: Rows, by: Option<usize>, arguments: &Argum
 fn read(arguments: &Arguments, table: &Table, console: &Console) -> Outcome<Frame> {
     let first = table.part(0)?;
     let selection = selection(arguments, table, &first)?;
+    let beside = if arguments.features.is_empty() { beside_settings(&first) } else { Vec::new() };
+    if !beside.is_empty() {
+        console.say(format_args!("an export of a study: {} are left out, which say nothing of a setting", beside.join(", ")));
+    }
     let (frame, spinner) = if table.is_rereadable() {
         let spinner = console.progress(&format!("reading {}", table.parts[0].file.display()), None);
         (Frame::read_table(table, &selection)?, spinner)

@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::args;
-use crate::data::{Categories, ColumnInfo, Options, Reader, Selection, Table, Wanted};
+use crate::data::{Categories, ColumnInfo, Options, Reader, Selection, Table, Wanted, beside_settings};
 use crate::failure::Failure;
 use crate::kernels::{self, Family};
 use crate::memory;
@@ -263,7 +263,9 @@ pub(super) fn selection(arguments: &Arguments, table: &Table, reader: &Reader) -
     }
     let named: Vec<String> = if arguments.features.is_empty() {
         table.check_columns(reader, &arguments.ignore)?;
-        let kept = |name: &&String| **name != target && !arguments.ignore.contains(name);
+        // A trial's number predicts nothing.
+        let beside = beside_settings(reader);
+        let kept = |name: &&String| **name != target && !arguments.ignore.contains(name) && !beside.contains(name);
         reader.names().iter().filter(kept).cloned().collect()
     } else {
         arguments.features.iter().filter(|name| **name != target).cloned().collect()

@@ -1,6 +1,7 @@
 //! CSV as spreadsheets write it: comma, semicolon or tab, with or without a byte-order mark, decimals with a point or a comma, empty cells at the end.
 
 use super::{Cell, DataError, Rows, beyond_floats, extension};
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -41,21 +42,29 @@ enum Column {
 #[derive(Default)]
 struct Decimals {
     may_be_commas: bool,
+    /// Spreadsheets separate cells by semicolons where a comma is the decimal mark, and a point stands before thousands.
+    may_be_thousands: bool,
     mark: Option<char>,
     /// The first number whose comma may stand for a decimal point or before thousands: its line, its column, what is written.
     doubtful: Option<(u64, usize, String)>,
     /// Whether some comma can be a decimal one only; then all are.
     has_plain_commas: bool,
+    /// The same for points, the first of each column.
+    doubtful_points: BTreeMap<usize, (u64, String)>,
+    has_plain_points: bool,
 }
 
 impl Decimals {
     /// The number of a cell, which may show how others are to be read.
     fn number_at(&mut self, text: &str, line: u64, column: usize) -> Option<f64> {
         let number = self.number(text)?;
-        if text.contains(',') && !is_like_thousands(text) {
-            self.has_plain_commas = true;
-        } else if text.contains(',') && self.doubtful.is_none() {
-            self.doubtful = Some((line, column, text.to_owned()));
+        let here = || Some((line, column, text.to_owned()));
+        if text.contains(',') {
+            self.has_plain_commas |= !is_like_thousands(text, ',');
+            self.doubtful = self.doubtful.take().or_else(here);
+        } else if self.may_be_thousands && text.contains('.') {
+            self.has_plain_points |= !is_like_thousands(text, '.');
+            self.doubtful_points.entry(column).or_insert_with(|| (line, text.to_owned()));
         }
         Some(number)
     }
@@ -79,9 +88,9 @@ fn beyond(text: &str, number: f64) -> Option<Cell> {
     if is_large { text.parse::<i128>().ok().and_then(beyond_floats) } else { None }
 }
 
-/// One to three digits, a comma and three more, as in 1,234. Thousands never begin with a zero: 0,234 is plain.
-fn is_like_thousands(text: &str) -> bool {
-    let Some((whole, rest)) = text.trim_start_matches(['-', '+']).split_once(',') else { return false };
+/// One to three digits, the mark and three more, as in 1,234. Thousands never begin with a zero: 0,234 is plain.
+fn is_like_thousands(text: &str, mark: char) -> bool {
+    let Some((whole, rest)) = text.trim_start_matches(['-', '+']).split_once(mark) else { return false };
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     (1..=3).contains(&whole.len()) && rest.len() == 3 && is_digits(whole) && is_digits(rest) && !whole.starts_with('0')
 }
@@ -138,7 +147,7 @@ pub(super) fn open(file: &Path, input: Box<dyn Read>) -> Result<(Vec<String>, Bo
     let may_be_commas = delimiter != b',';
     check_names(file, &header.iter().collect::<Vec<_>>(), may_be_commas)?;
     let names = header.iter().filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    let decimals = Decimals { may_be_commas, ..Decimals::default() };
+    let decimals = Decimals { may_be_commas, may_be_thousands: delimiter == b';', ..Decimals::default() };
     Ok((
         names,
         Box::new(Delimited { file: file.to_owned(), reader, record: csv::StringRecord::new(), line: 1, has_both_ends, columns, decimals }),
@@ -239,6 +248,18 @@ impl Rows for Delimited {
         self.decimals.doubtful.is_some() && !self.decimals.has_plain_commas
     }
 
+    fn check_points(&mut self, columns: &[usize]) -> Result<(), DataError> {
+        if self.decimals.has_plain_points {
+            return Ok(());
+        }
+        let named = self.columns.iter().enumerate().filter(|(_, kind)| **kind != Column::Nameless).map(|(place, _)| place);
+        let looked_at = named.enumerate().filter(|(number, _)| columns.contains(number)).map(|(_, place)| place);
+        let found =
+            looked_at.filter_map(|place| self.decimals.doubtful_points.get(&place).map(|(line, text)| (*line, place, text.clone())));
+        let first = found.min();
+        self.refuse_doubtful(first)
+    }
+
     fn ends_open(&self) -> bool {
         let lines = self.reader.get_ref().get_ref();
         lines.is_at_end && lines.length > 0
@@ -257,13 +278,14 @@ impl Delimited {
 
     /// A table all of whose commas may stand before thousands means two things, a thousand times apart.
     fn check_commas(&mut self) -> Result<(), DataError> {
-        match self.decimals.doubtful.take() {
-            Some((line, column, found)) if !self.decimals.has_plain_commas => {
-                let name = self.reader.headers().map_err(|error| wrong(&self.file, 1, error))?[column].to_owned();
-                Err(DataError::Ambiguous { file: self.file.clone(), line, column: name, found })
-            }
-            _ => Ok(()),
-        }
+        let (found, is_plain) = (self.decimals.doubtful.take(), self.decimals.has_plain_commas);
+        self.refuse_doubtful(found.filter(|_| !is_plain))
+    }
+
+    fn refuse_doubtful(&mut self, found: Option<(u64, usize, String)>) -> Result<(), DataError> {
+        let Some((line, column, found)) = found else { return Ok(()) };
+        let name = self.reader.headers().map_err(|error| wrong(&self.file, 1, error))?[column].to_owned();
+        Err(DataError::Ambiguous { file: self.file.clone(), line, column: name, found })
     }
 
     fn is_empty(&self) -> bool {

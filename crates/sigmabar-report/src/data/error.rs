@@ -232,8 +232,8 @@ pub enum DataError {
     },
     /// A comma that may be a decimal one or stand before thousands.
     #[error(
-        "{}, line {line}, column \"{column}\": \"{found}\" may mean {} or {}, and no other number of the table tells which: write them in one of these ways",
-        file.display(), found.replace(',', ""), found.replace(',', ".")
+        "{}, line {line}, column \"{column}\": \"{found}\" may mean {} or {}, and no other number of the table tells which: write {}",
+        file.display(), found.replace([',', '.'], ""), found.replace(',', "."), unmistakable(found)
     )]
     Ambiguous {
         /// The file.
@@ -312,4 +312,9 @@ fn unfit(found: &str) -> &'static str {
 /// ` (did you mean "x"?)` where one name is close.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(name, known).map_or_else(String::new, |word| format!(" (did you mean \"{word}\"?)"))
+}
+
+/// How a number is written that can mean one thing only.
+fn unmistakable(found: &str) -> String {
+    if found.contains(',') { "them in one of these ways".to_owned() } else { format!("{}, or, once, {found}0", found.replace('.', "")) }
 }

@@ -28,7 +28,7 @@ pub use options::Options;
 #[cfg(feature = "tables")]
 pub use parquet_writer::ParquetWriter;
 pub use place::{TEXT_CELL, TURNED};
-pub use provenance::{COLLECTED, CORRECTED, Objections, Provenance};
+pub use provenance::{COLLECTED, CORRECTED, Objections, Provenance, beside_settings};
 pub use table::{Chunk, Part, Table};
 
 #[cfg(not(feature = "tables"))]
@@ -91,6 +91,11 @@ trait Rows {
     /// Whether what the commas so far mean is still to be seen: a thousand, or a point.
     fn is_doubtful(&self) -> bool {
         false
+    }
+
+    /// Refuses a table whose points may all stand before thousands, if such a number is in one of these columns.
+    fn check_points(&mut self, _columns: &[usize]) -> Result<(), DataError> {
+        Ok(())
     }
 
     /// Whether the last line that was read has no end, as in a file that was cut.
@@ -178,7 +183,7 @@ impl Reader {
         &self.file
     }
 
-    fn is_spreadsheet(&self) -> bool {
+    pub(crate) fn is_spreadsheet(&self) -> bool {
         extension(&self.file) == "xlsx"
     }
 
@@ -229,6 +234,15 @@ impl Reader {
     #[must_use]
     pub fn is_doubtful(&self) -> bool {
         self.rows.is_doubtful()
+    }
+
+    /// Refuses what was read in these columns if spreadsheets of some countries would have written it with points before thousands, 1.234 for 1234, and no number in it tells. A table that
+    /// a program wrote may be so; what people typed may not.
+    ///
+    /// # Errors
+    /// [`DataError::Ambiguous`].
+    pub fn check_points(&mut self, columns: &[usize]) -> Result<(), DataError> {
+        self.rows.check_points(columns)
     }
 
     /// Whether all was read and the last line has no end: the file may have been cut within a number.

@@ -10,6 +10,8 @@ pub const CORRECTED: &str = "corrected";
 pub const COLLECTED: &str = "collected";
 /// Columns that every export has: a table with all of them is one.
 const OF_EXPORTS: [&str; 5] = ["trial", "batch", "state", "worker", "told_at"];
+/// Columns beside them that say nothing of a setting.
+const BESIDE: [&str; 8] = ["std", "well", "reason", "note", "replicates", "seed", CORRECTED, COLLECTED];
 
 /// Where a table says what became of its rows before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +64,7 @@ impl Provenance {
     #[must_use]
     pub fn of_fitted(reader: &Reader) -> Self {
         let all = Self::of(reader, &[]);
-        let is_export = OF_EXPORTS.iter().all(|name| reader.column_in_any_case(name, &[]).is_ok());
-        if is_export { all } else { Self { state: None, batch: None, ..all } }
+        if is_export(reader) { all } else { Self { state: None, batch: None, ..all } }
     }
 
     /// The columns that it looks at.
@@ -107,6 +108,9 @@ impl Provenance {
             Some(Mark::Corrected) => "this result was corrected after it was analysed",
             Some(Mark::MeasuredAgain) => "this result may not be the first: its setting was measured, or handed out, again",
             Some(Mark::Fewer) => "this result is the mean of fewer measurements than were planned",
+            Some(Mark::Refuting) => {
+                "this result and others refuted the premises of their study: premises that were mended by them are learnt, and not proved, by them"
+            }
             None => {
                 let collected = word(self.collected, cells).and_then(|word| word.to_ascii_lowercase().parse::<Collected>().ok())?;
                 let why = format!("the study that it comes from took this result as {}, not as {}", collected.name(), declared.name());
@@ -115,6 +119,17 @@ impl Provenance {
         };
         Some(what.to_owned())
     }
+}
+
+fn is_export(reader: &Reader) -> bool {
+    OF_EXPORTS.iter().all(|name| reader.column_in_any_case(name, &[]).is_ok())
+}
+
+/// The columns of an export that say nothing of a setting; none of any other table.
+#[must_use]
+pub fn beside_settings(reader: &Reader) -> Vec<String> {
+    let is_beside = |name: &&String| OF_EXPORTS.iter().chain(&BESIDE).any(|known| known.eq_ignore_ascii_case(name));
+    if is_export(reader) { reader.names().iter().filter(is_beside).cloned().collect() } else { Vec::new() }
 }
 
 fn word(column: Option<usize>, cells: &[Cell]) -> Option<&str> {

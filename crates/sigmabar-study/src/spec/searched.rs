@@ -13,8 +13,24 @@ use sigmabar::domain::{Constraint, Relation};
 use std::path::Path;
 
 /// Columns that plates, lists of trials and exports have besides the parameters: a parameter of the same name could not be told from them when results come back.
-const RESERVED: [&str; 14] =
-    ["well", "trial", "id", "batch", "state", "value", "result", "std", "replicates", "worker", "reason", "note", "told_at", "seed"];
+const RESERVED: [&str; 16] = [
+    "well",
+    "trial",
+    "id",
+    "batch",
+    "state",
+    "value",
+    "result",
+    "std",
+    "replicates",
+    "worker",
+    "reason",
+    "note",
+    "told_at",
+    "seed",
+    "corrected",
+    "collected",
+];
 
 /// A float with steps has at most this many levels.
 const MAX_LEVELS: f64 = 1e6;

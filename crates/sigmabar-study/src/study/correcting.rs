@@ -259,7 +259,15 @@ impl Study {
         let fewer =
             self.told_replicates(0)?.into_iter().filter(|(_, lost)| lost.is_some_and(|lost| lost > 0)).map(|(id, _)| (id, Mark::Fewer));
         let retried = if self.spec.selects_by_retries() { self.valued(0)? } else { Vec::new() };
-        Ok(fewer.chain(retried.into_iter().map(|id| (id, Mark::MeasuredAgain))).chain(found).collect())
+        let refuting = if self.is_refuted() { self.valued(0)? } else { Vec::new() };
+        let refuting = refuting.into_iter().map(|id| (id, Mark::Refuting));
+        Ok(refuting.chain(fewer).chain(retried.into_iter().map(|id| (id, Mark::MeasuredAgain))).chain(found).collect())
+    }
+
+    /// Whether the data refute the premises. What cannot be said is taken so: rows are read even where a run cannot be made of them.
+    #[must_use]
+    pub fn is_refuted(&self) -> bool {
+        self.strategy().map_or(true, |strategy| strategy.contradiction().is_some())
     }
 
     /// What happened to results outside the strategy's sight, as the book of events has it: of how many trials that a claim can rest on.
