@@ -4,6 +4,7 @@ use crate::Outcome;
 use crate::failure::{Ending, Failure};
 use crate::interrupt::on_signals;
 use crate::plate::RESULT;
+use crate::sheet::{Sheet, write_csv};
 use sigmabar::sealed::is_sealed;
 use std::collections::hash_map::RandomState;
 use std::ffi::OsString;
@@ -17,6 +18,8 @@ use std::sync::LazyLock;
 const SQLITE: &[u8] = b"SQLite format 3\0";
 /// The first bytes of every .xlsx file.
 const SPREADSHEET: &[u8] = b"PK\x03\x04";
+/// Names end so in formats that are not written.
+const OTHER_FORMATS: [&str; 10] = ["xlsx", "xls", "xlsm", "ods", "parquet", "pq", "npy", "json", "jsonl", "gz"];
 /// So much of a file shows what it is: the names of its columns.
 const BEGINNING: u64 = 4096;
 /// What SQLite keeps beside a database.
@@ -106,6 +109,24 @@ pub(crate) fn check_target(path: &Path, inputs: &[&Path], force: bool) -> Outcom
     }
     check_model(path)?;
     if force { Ok(()) } else { Err(Failure::Exists { path: path.to_owned() }) }
+}
+
+/// Refuses a name that promises another format than CSV: no program would open the file.
+pub(crate) fn check_csv(path: &Path) -> Outcome<()> {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
+    if !OTHER_FORMATS.contains(&&*ending) {
+        return Ok(());
+    }
+    let stem = path.with_extension("");
+    let csv = if stem.extension().is_some_and(|inner| inner.eq_ignore_ascii_case("csv")) { stem } else { path.with_extension("csv") };
+    let remedy = format!("call it {}, which spreadsheets and programs open", csv.display());
+    Err(Failure::usage(format!("{} would hold CSV, under the name of another format", path.display()), remedy))
+}
+
+/// Writes a table as CSV.
+pub(crate) fn write_table(path: &Path, inputs: &[&Path], over: Over, sheet: &Sheet) -> Outcome<()> {
+    check_csv(path)?;
+    write(path, inputs, over, |out| write_csv(sheet, out))
 }
 
 /// Refuses, before the work, a target that could not be written after it.

@@ -30,6 +30,21 @@ fn with(study: &str) -> tempfile::TempDir {
     directory
 }
 
+/// Excel opens no CSV under the name of a spreadsheet, and pandas no CSV under that of a Parquet file.
+#[test]
+fn a_table_is_not_written_under_the_name_of_another_format() {
+    let directory = with(STUDY);
+    let path = directory.path();
+    ends(path, &["ask", "study.toml"], 0);
+    let verbs =
+        [&["ask", "study.toml"][..], &["export", "study.toml"], &["design", "study.toml", "-n", "3"], &["bench", "--problems", "branin"]];
+    for (verb, name) in verbs.into_iter().flat_map(|verb| ["a.xlsx", "a.PARQUET"].map(|name| (verb, name))) {
+        let said = ends(path, &[verb, &["-o", name]].concat(), 2).1;
+        assert!(said.contains(&format!("{name} would hold CSV")) && said.contains("call it a.csv"), "{verb:?}: {said}");
+        assert!(!path.join(name).exists());
+    }
+}
+
 #[test]
 fn outputs_never_replace_a_study_or_a_model() {
     let directory = with(STUDY);

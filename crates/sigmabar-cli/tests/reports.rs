@@ -3,7 +3,7 @@
 use resvg::usvg::roxmltree::{Document, ParsingOptions};
 use sigmabar_cli::plot::{Medium, escape};
 use sigmabar_cli::report::{self, Page};
-use sigmabar_study::{AskRequest, Asked, AskedTrial, Study, StudySpec, TrialResult, Value};
+use sigmabar_study::{AskRequest, Asked, AskedTrial, FilledSheet, Study, StudySpec, TrialResult, Value};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -342,7 +342,7 @@ fn labels_of_candidates_are_on_every_part_of_the_page() {
     let results: Vec<(u64, TrialResult)> = trials.iter().map(|t| (t.id, value(-(number(t, 0) - 40.0).powi(2) / 100.0))).collect();
     study.tell_all(&results).unwrap();
     let controls: Vec<(String, f64)> = layout.controls().into_iter().zip([0.5, 0.7, 0.6, 0.4]).collect();
-    study.note_controls(0, &controls).unwrap();
+    study.tell_sheet(&FilledSheet { controls: Some((0, controls)), ..FilledSheet::default() }).unwrap();
     let page = report::study(&study).unwrap();
     check(&page, "labelled");
     assert!(page.html().contains("Use recipe 4: temperature = 40"), "the headline");

@@ -97,6 +97,60 @@ fn a_mistyped_well_of_a_replicated_setting_is_asked_about() {
     assert!(bench.stands().iter().all(|(_, value, ..)| value.is_some()));
 }
 
+/// Pasted over another well, beside a well that holds a trial or that is not there, or with the next plate behind it: nothing of the sheet is written down.
+#[test]
+fn rows_in_the_wrong_wells_are_refused() {
+    let mut bench = Bench::new();
+    let lines = bench.lines.clone();
+    let control = lines.iter().position(|line| line[1] == "control").unwrap();
+    let [first, second] = bench.pair;
+    let mut refused = |line: usize, with: [String; 4], words: &str| {
+        bench.lines[line] = with;
+        bench.sheet(None);
+        let said = ends(bench.path(), &["tell", "plate.csv"], 1);
+        assert!(said.contains(words), "{said}");
+        assert!(bench.stands().iter().all(|(_, value, ..)| value.is_none()) && bench.study().controls().unwrap().is_empty());
+        bench.lines.clone_from(&lines);
+    };
+    let at = |well: &str| [well.to_owned(), "control".to_owned(), String::new(), "40.0".to_owned()];
+    refused(second, lines[first].clone(), "another line has the same well");
+    refused(control, at(&lines[first][0]), &format!("which holds trial {}", lines[first][1]));
+    refused(control, at("Z99"), "which holds no control");
+    bench.sheet(None);
+    ends(bench.path(), &["tell", "plate.csv"], 0);
+    // The controls of a plate that was told stay its own.
+    ends(bench.path(), &["ask", "study.toml", "--plate", "24", "-o", "next.csv"], 0);
+    let next = fs::read_to_string(bench.path().join("next.csv")).unwrap();
+    let told = fs::read_to_string(bench.path().join("plate.csv")).unwrap();
+    let next = next.lines().skip(1).map(|line| line.replace(",control,,,,", ",control,,39.5,,") + "\n");
+    fs::write(bench.path().join("both.csv"), told + &next.collect::<String>()).unwrap();
+    let before = bench.study().controls().unwrap();
+    let said = ends(bench.path(), &["tell", "both.csv"], 1);
+    assert!(said.contains("another line has the same well") || said.contains("trials of plates 1 and 2"), "{said}");
+    assert_eq!(bench.study().controls().unwrap(), before);
+}
+
+/// A sheet that fills in the last well may correct an earlier one: the batch is not analysed before all of the sheet is read, whichever line comes first.
+#[test]
+fn the_sheet_that_completes_a_batch_may_correct_it() {
+    for is_last in [false, true] {
+        let mut bench = Bench::of(&STUDY.replace("failures = \"unrelated\"\n", ""));
+        let complete = bench.lines.clone();
+        let ids = || complete.iter().filter_map(|line| line[1].parse::<u64>().ok());
+        let ends_of = (ids().min().unwrap().to_string(), ids().max().unwrap().to_string());
+        let (open, wrong) = if is_last { ends_of } else { (ends_of.1, ends_of.0) };
+        bench.lines.iter_mut().filter(|line| line[1] == open).for_each(|line| line[3].clear());
+        let misread = bench.lines.iter_mut().find(|line| line[1] == wrong).unwrap();
+        misread[3] = format!("{:.1}", misread[3].parse::<f64>().unwrap() + 0.4);
+        bench.sheet(None);
+        ends(bench.path(), &["tell", "plate.csv"], 0);
+        bench.lines = complete;
+        bench.sheet(None);
+        let said = ends(bench.path(), &["tell", "plate.csv", "--replace", "--note", "misread"], 0);
+        assert!(!said.contains("had been analysed") && said.contains("is replaced"), "{is_last}: {said}");
+    }
+}
+
 /// A well that is lost may be lost because of its value: what is left of the mean is no better than what is left of a batch.
 #[test]
 fn a_lost_well_is_a_loss() {

@@ -177,7 +177,8 @@ fn units_are_shown_to_people_and_read_back() {
     assert!(file.matches("unit = ").count() == 2 && file.contains("unit = \"°C\"") && file.contains("unit = \"h\""), "{file}");
     ends(path, &["ask", "study.toml", "--plate", "6", "-o", "plate.csv", "--map", "map.csv"], "", 0);
     let sheet = fs::read_to_string(path.join("plate.csv")).unwrap();
-    assert!(sheet.starts_with("well,trial,temperature (°C),hours (h),solvent,result"), "{sheet}");
+    // With the mark by which spreadsheets know the letters.
+    assert!(sheet.starts_with("\u{feff}well,trial,temperature (°C),hours (h),solvent,result"), "{sheet}");
     assert!(fs::read_to_string(path.join("map.csv")).unwrap().contains("\ntemperature (°C),A,"));
     let filled: Vec<String> =
         sheet.lines().enumerate().map(|(i, line)| if i == 0 { line.into() } else { line.replace(",,,", &format!(",{i}.5,,")) }).collect();

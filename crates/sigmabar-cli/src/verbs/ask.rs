@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::args::{Format, Global};
-use crate::console::{Console, write_csv};
+use crate::console::{Console, plain, write_csv};
 use crate::failure::{Ending, Failure};
 use crate::output;
 use crate::plate::{self, LaidPlate, Layout, Plate};
@@ -14,6 +14,7 @@ use serde_json::json;
 use sigmabar_study::{AskRequest, Asked, AskedTrial, Page, Study, TrialRow, TrialStatus};
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -121,7 +122,7 @@ fn say_plates_out(arguments: &Arguments, place: &WhichStudy, study: &Study, cons
     let Some(plate) = arguments.plate else { return Ok(()) };
     let leased = study.trials_of(&Page { state: Some(TrialStatus::Leased), ..Page::default() })?;
     let names: BTreeSet<&str> = leased.iter().filter(|trial| trial.well.is_some()).filter_map(|trial| trial.worker.as_deref()).collect();
-    let files = names.into_iter().map(|name| PathBuf::from(format!("{name}.csv"))).filter(|file| !file.exists());
+    let files = names.into_iter().map(|name| PathBuf::from(format!("{name}.csv"))).filter(|file| !file.exists() || is_empty(file));
     for file in files {
         console.say(format_args!(
             "a sheet that is lost is written again by: sigmabar ask{} --plate {plate} -o {}",
@@ -258,6 +259,10 @@ fn list(study: &Study, trials: &[AskedTrial], is_sheet: bool) -> Sheet {
     sheet
 }
 
+fn is_empty(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0)
+}
+
 /// A file that is made before anything is leased, and goes again if nothing comes of it. Never over a plate that somebody may have filled in, or its map.
 struct NewFile<'a> {
     path: &'a Path,
@@ -267,7 +272,12 @@ struct NewFile<'a> {
 impl<'a> NewFile<'a> {
     fn create(path: &'a Path, inputs: &[&Path]) -> Outcome<Self> {
         output::check(path, inputs)?;
+        output::check_csv(path)?;
         let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::AlreadyExists if is_empty(path) => Failure::usage(
+                format!("{} is there already, and empty", path.display()),
+                "another ask may be about to write it; remove it if one that was interrupted left it there",
+            ),
             std::io::ErrorKind::AlreadyExists => Failure::usage(
                 format!("{} is there already", path.display()),
                 "results may stand in it: choose another name, or move it away",
@@ -279,7 +289,11 @@ impl<'a> NewFile<'a> {
 
     fn write(mut self, sheet: &Sheet) -> Outcome<()> {
         let Some(file) = &self.file else { return Ok(()) };
-        write_csv(sheet, file).and_then(|()| file.sync_all()).map_err(Failure::file(self.path, "write"))?;
+        // Spreadsheets take text without a mark for that of their own country.
+        let is_plain = sheet.columns.iter().all(|name| name.is_ascii()) && sheet.rows.iter().flatten().all(|cell| plain(cell).is_ascii());
+        let mark = if is_plain { "" } else { "\u{feff}" };
+        let written = (&*file).write_all(mark.as_bytes()).and_then(|()| write_csv(sheet, file)).and_then(|()| file.sync_all());
+        written.map_err(Failure::file(self.path, "write"))?;
         self.file = None;
         Ok(())
     }

@@ -56,6 +56,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         memory::check("--budget", budget, |budget| needed(arguments, budget))?;
     }
     let over = Over::by(arguments.force);
+    arguments.out.as_deref().map_or(Ok(()), output::check_csv)?;
     for (path, over) in arguments.out.iter().map(|path| (path, over)).chain(arguments.report.iter().map(|path| (path, Over::Pages))) {
         output::check_writable(path, &[], over)?;
     }

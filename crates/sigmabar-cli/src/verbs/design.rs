@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::args::{Format, Global};
-use crate::console::{Console, write_csv};
+use crate::console::Console;
 use crate::data::{Categories, Frame, Options, Reader, Selection, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::kernels::{Family, described};
@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         }
         None => console.sheet(&sheet, Format::Csv)?,
         Some(path) => {
-            output::write(path, &[&arguments.space], Over::by(arguments.force), |out| write_csv(&sheet, out))?;
+            output::write_table(path, &[&arguments.space], Over::by(arguments.force), &sheet)?;
             console.say(format_args!("wrote {} settings to {}", sheet.rows.len(), path.display()));
         }
     }

@@ -174,6 +174,9 @@ impl Rows<'_> {
     fn written(&self, out: &Path) -> Outcome {
         let Self { model, table, arguments, .. } = *self;
         let inputs: Vec<&Path> = table.parts.iter().map(|part| part.file.as_path()).chain([arguments.model.as_path()]).collect();
+        if !is_parquet(out) {
+            output::check_csv(out)?;
+        }
         output::check_writable(out, &inputs, Over::by(arguments.force))?;
         output::tidy_when_interrupted(out);
         let (mut failure, mut rows) = (None, 0);

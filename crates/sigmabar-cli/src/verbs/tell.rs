@@ -134,6 +134,7 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
         format!("{}{line}: ", path.display())
     };
     refuse_mistyped(&study, &sheet, arguments, at)?;
+    let before = study.controls()?;
     let told = study.tell_sheet(&sheet).map_err(|error| at_line(error, path, &reading, place))?;
     let new = || sheet.results.iter().zip(&told).filter(|(_, told)| !told.is_again() && told.corrected().is_none());
     let failed = new().filter(|((_, result), _)| matches!(result, TrialResult::Failed { .. })).count();
@@ -157,9 +158,12 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
         say_replaced(*id, "replaced", *corrected, console);
     }
     warn_analysed(corrections.iter().any(|(_, corrected)| *corrected == Corrected::AfterAnalysis), console);
-    if let Some(beside) = first.filter(|_| !reading.controls.is_empty()) {
-        study.note_controls(beside, &reading.controls)?;
+    if !reading.controls.is_empty() {
         console.say(format_args!("kept: {}", counted(reading.controls.len(), "control")));
+        let after = study.controls()?;
+        for was in before.iter().filter(|was| !after.contains(was)) {
+            console.warn(format_args!("the control in well {} came to {} before: both stay in the study's events", was.well, was.value));
+        }
     }
     if !sheet.used.is_empty() {
         console.say(format_args!("measured where the sheet says, not where it was asked: {}", counted(sheet.used.len(), "setting")));
@@ -176,7 +180,7 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
     if late > 0 {
         console.warn(format_args!("{late} of them came after their batch was closed: they are kept and certify nothing"));
     }
-    say_missing(&study, &reading, (path, place), console)?;
+    say_missing(&study, &reading, arguments, (path, place), console)?;
     next(&study, place, console)?;
     Ok(Ending::Done)
 }
@@ -231,7 +235,13 @@ fn say_unused(study: &Study, reading: &Reading, arguments: &Arguments, console: 
     }
 }
 
-fn say_missing(study: &Study, reading: &Reading, (path, place): (&Path, &WhichStudy), console: &Console) -> Outcome<()> {
+fn say_missing(
+    study: &Study,
+    reading: &Reading,
+    arguments: &Arguments,
+    (path, place): (&Path, &WhichStudy),
+    console: &Console,
+) -> Outcome<()> {
     let has_value =
         |partial: &&Partial| reading.results.iter().any(|(id, result, _)| *id == partial.id && matches!(result, TrialResult::Value { .. }));
     let (means, failed): (Vec<&Partial>, Vec<&Partial>) = reading.partial.iter().partition(has_value);
@@ -253,6 +263,16 @@ fn say_missing(study: &Study, reading: &Reading, (path, place): (&Path, &WhichSt
         ));
     }
     let trials = study.trials()?;
+    let stays = |trial: &&TrialRow| arguments.replace && reading.missing.contains(&trial.id) && trial.value.is_some();
+    let staying: Vec<u64> = trials.iter().filter(stays).map(|trial| trial.id).collect();
+    if let Some(first) = staying.first() {
+        console.warn(format_args!(
+            "{} (trials {}) without one in the file: kept; to withdraw it: sigmabar void {first} --note WHY{}",
+            counted(staying.len(), "result"),
+            first_of(&staying),
+            place.typed_option()
+        ));
+    }
     let is_open = |trial: &&TrialRow| reading.missing.contains(&trial.id) && trial.state.is_open();
     let open: Vec<u64> = trials.iter().filter(is_open).map(|trial| trial.id).collect();
     if !open.is_empty() {

@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::advice::{export_sheet, trial_sheet};
 use crate::args::Format;
-use crate::console::{Console, write_csv};
+use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::output::{self, Over};
 use crate::verbs::status::say_next;
@@ -55,7 +55,7 @@ pub(crate) fn export(arguments: &Export, console: &Console) -> Outcome {
     match &arguments.out {
         None => console.sheet(&sheet, Format::Csv)?,
         Some(path) => {
-            output::write(path, &place.files(), Over::by(arguments.force), |out| write_csv(&sheet, out))?;
+            output::write_table(path, &place.files(), Over::by(arguments.force), &sheet)?;
             console.say(format_args!("wrote {} rows to {}", sheet.rows.len(), path.display()));
         }
     }

@@ -1,7 +1,8 @@
 //! Whether a table of results is about the settings that were asked for: a sheet that was sorted by one column tells every result to the wrong trial.
 
-use super::Reading;
+use super::{Content, Reading, laid};
 use crate::data::{Cell, TEXT_CELL, TURNED};
+use crate::plot::well_place;
 use crate::setting::{agrees, used_instead};
 use sigmabar_study::{Study, TrialRow, Value};
 use std::collections::HashMap;
@@ -62,7 +63,7 @@ pub fn check(study: &Study, path: &Path, reading: &Reading) -> Result<Vec<(u64, 
             let is_number = |place: usize| parameters.iter().any(|(at, _, parameter)| *at == place && !parameter.is_choice());
             let remedy = match &cells[place] {
                 Cell::Moment(_) => TURNED,
-                _ if is_number(place) && is_text() => TEXT_CELL,
+                _ if is_number(place) && is_text() && reading.is_spreadsheet => TEXT_CELL,
                 _ => "put every result beside its own setting",
             };
             Mismatch::new(what, &format!("{remedy}; nothing of this file was written down"))
@@ -88,7 +89,38 @@ pub fn check(study: &Study, path: &Path, reading: &Reading) -> Result<Vec<(u64, 
             return Err(differs(place, laid));
         }
     }
+    check_controls(study, path, reading)?;
     Ok(all_used)
+}
+
+/// Refuses controls in wells that hold none, and beside trials of several plates: their wells do not say on which they are.
+fn check_controls(study: &Study, path: &Path, reading: &Reading) -> Result<(), Mismatch> {
+    if reading.controls.is_empty() {
+        return Ok(());
+    }
+    let mut plates = laid(study)?;
+    plates.retain(|plate| reading.rows.iter().any(|(id, ..)| plate.holds(*id)));
+    let file = path.display();
+    let plate = match &plates[..] {
+        [] => return Ok(()),
+        [plate] => plate,
+        [first, second, ..] => {
+            let what = format!("{file} has controls beside trials of plates {} and {}", first.number, second.number);
+            return Err(Mismatch::new(what, "tell each plate from a file of its own; nothing of this file was written down"));
+        }
+    };
+    let is_laid = plate.with_layout(study, |_| ()).is_some();
+    for (well, _) in &reading.controls {
+        let holds = match well_place(well).map(|place| plate.wells.get(&place)) {
+            Some(Some(Content::Control(_))) => continue,
+            Some(None) if !is_laid => continue,
+            Some(Some(Content::Trial(trial))) => format!("trial {}", trial.id),
+            _ => "no control".to_owned(),
+        };
+        let what = format!("{file}: a control stands beside well \"{well}\", which holds {holds} on plate {}", plate.number);
+        return Err(Mismatch::new(what, "put every result beside its own well; nothing of this file was written down"));
+    }
+    Ok(())
 }
 
 /// A well without the zeros that some machines put before its number: A01 is A1.

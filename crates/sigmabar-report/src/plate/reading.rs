@@ -28,6 +28,8 @@ pub struct Reading {
     pub rows: Vec<(u64, u64, Vec<Cell>)>,
     /// Whether commas were read as decimal points.
     pub has_decimal_commas: bool,
+    /// Whether cells know what they hold.
+    pub is_spreadsheet: bool,
 }
 
 /// A trial of whose wells some are filled in.
@@ -42,6 +44,8 @@ pub struct Partial {
     /// The names of wells that are empty, as far as they stand in the table.
     pub empty: Vec<String>,
 }
+
+const TWICE: &str = "another line has the same well: every well has a line of its own, with its own result";
 
 /// What people write where there is no result.
 pub fn is_blank(cell: &Cell) -> bool {
@@ -80,6 +84,7 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], 
     let notes: Vec<usize> = (0..reader.names().len()).filter(|i| is_note(&reader.names()[*i]) && !in_use.contains(i)).collect();
     notes.iter().for_each(|column| reader.keep_text(*column));
     let (mut reading, mut seen) = (Reading { columns: reader.names().to_vec(), ..Reading::default() }, HashMap::<u64, usize>::new());
+    let mut wells: HashSet<(Option<u64>, String)> = HashSet::new();
     let mut cells = Vec::new();
     while let Some(line) = reader.next_row(&mut cells)? {
         let wrong = |column: usize, remedy: &str| reader.wrong_cell(line, column, &cells[column], remedy);
@@ -88,7 +93,13 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], 
                 (Cell::Number(_), None) => {
                     return Err(wrong(trial, "a control is kept by its well: give the table a column well, or take the row out"));
                 }
-                (Cell::Number(value), Some(well)) if value.is_finite() => reading.controls.push((cells[well].to_string(), *value)),
+                (Cell::Number(_), Some(well)) if is_blank(&cells[well]) => {
+                    return Err(wrong(well, "a control is kept by its well: write its name there"));
+                }
+                (Cell::Number(_), Some(well)) if !wells.insert((None, plain(&cells[well].to_string()))) => {
+                    return Err(wrong(well, TWICE));
+                }
+                (Cell::Number(value), Some(well)) if value.is_finite() => reading.controls.push((plain(&cells[well].to_string()), *value)),
                 (cell, _) if is_blank(cell) || matches!(cell, Cell::Text(text) if text.to_lowercase().starts_with("fail")) => {}
                 _ => return Err(wrong(result, REMEDY)),
             }
@@ -106,6 +117,10 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], 
                 trial,
                 if replicates == 1 { remedy } else { "no more lines may have the same trial than it has replicates" },
             ));
+        }
+        // A row that was pasted over another one would be a second measurement that nobody made.
+        if let Some(well) = well.filter(|well| !is_blank(&cells[*well]) && !wells.insert((Some(id), plain(&cells[*well].to_string())))) {
+            return Err(wrong(well, TWICE));
         }
         let standard_error = match error.map(|column| (column, &cells[column])) {
             None => None,
@@ -130,6 +145,9 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], 
         reading.notes.extend(note.map(|words| (id, words)));
         reading.rows.push((id, line, cells.clone()));
     }
+    let told: Vec<usize> = [trial, result].into_iter().chain(error).chain(in_use).collect();
+    reader.check_points(&told)?;
+    reading.is_spreadsheet = reader.is_spreadsheet();
     reading.has_decimal_commas = reader.has_decimal_commas();
     Ok(reading)
 }
@@ -163,7 +181,9 @@ impl Reading {
     #[must_use]
     pub fn filled(&self, used: Vec<(u64, Vec<Value>)>, correction: Option<String>) -> FilledSheet {
         let results = self.results.iter().map(|(id, result, _)| (*id, result.clone())).collect();
-        FilledSheet { results, notes: self.notes.clone(), used, wells: self.wells.clone(), correction }
+        let beside = self.rows.first().filter(|_| !self.controls.is_empty());
+        let controls = beside.map(|(id, ..)| (*id, self.controls.clone()));
+        FilledSheet { results, notes: self.notes.clone(), used, wells: self.wells.clone(), controls, correction }
     }
 
     /// The trial that is told by some of its wells while others are empty, if there is one among those that are asked about; with the line, and in words. A batch that is complete is
@@ -300,6 +320,24 @@ mod tests {
         assert!(read(reader(), None, &[], 1).unwrap_err().to_string().contains("no other line may have the same trial"));
     }
 
+    /// A German spreadsheet shows 1465 as 1.465, and writes what it shows.
+    #[test]
+    fn points_that_may_stand_before_thousands_are_not_guessed_at() {
+        let said = of("trial;t;result\n0;60;470\n1;80;1.465\n").unwrap_err().to_string();
+        assert!(
+            said.contains("line 3, column \"result\": \"1.465\" may mean 1465 or 1.465") && said.ends_with("write 1465, or, once, 1.4650"),
+            "{said}"
+        );
+        for plain in [
+            "trial;t;result\n0;60;0.47\n1;80;1.465\n",
+            "trial;result;lot\n0;470;2.100\n",
+            "trial;t;result\n0;60;2.5000\n1;80;1.465\n",
+            "trial,result\n0,1.465\n",
+        ] {
+            assert!(of(plain).is_ok(), "{plain}");
+        }
+    }
+
     #[test]
     fn names_are_read_in_any_case() {
         let reading = of("Trial,RESULT,Std\n3,1.25,0.1\n").unwrap();
@@ -319,5 +357,11 @@ mod tests {
         assert!(said("trial,reslt\n1,1\n").contains("did you mean \"reslt\"") || said("trial,reslt\n1,1\n").contains("reslt"));
         assert!(said("trial,result,std\n1,1,-2\n").contains("column \"std\""));
         assert!(said("trial,result\n1,1\ncontrol,12.14\n").contains("give the table a column well"));
+        assert!(said("well,trial,result\nA1,1,1\n,control,12.14\n").contains("line 3, column \"well\""));
+        assert!(said("well,trial,result\nA1,1,1\nB1,control,3\nb01,control,12.14\n").contains("another line has the same well"));
+        // Pasted over the second replicate, a row is no second measurement.
+        let pasted = "well,trial,result\nA1,1,67.41\nA1,1,67.41\n".as_bytes().to_vec();
+        let pasted = read(Reader::csv("plate.csv".into(), Box::new(Cursor::new(pasted))).unwrap(), None, &[], 2);
+        assert!(pasted.unwrap_err().to_string().contains("line 3, column \"well\": \"A1\""));
     }
 }

@@ -15,7 +15,7 @@ use sigmabar_report::data::Reader;
 use sigmabar_report::plate::{self, Content, LaidPlate, Layout, Plate, Reading};
 use sigmabar_report::plot::{number, well_place};
 use sigmabar_report::sheet::{Sheet, write_csv};
-use sigmabar_study::{AskRequest, AskedTrial, Error, HandedOut, Study, TrialResult, TrialRow, TrialStatus, Value, is_as_told};
+use sigmabar_study::{AskRequest, AskedTrial, Error, FilledSheet, HandedOut, Study, TrialResult, TrialRow, TrialStatus, Value, is_as_told};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Cursor;
 use std::sync::Arc;
@@ -163,8 +163,7 @@ async fn tell(desk: &Arc<Desk>, body: ImportBody, beside: Option<u64>, query: Im
             Ok(beside) => beside,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        study.tell_sheet(&sheet)?;
-        study.note_controls(beside, &controls).map(Ok)
+        study.tell_sheet(&FilledSheet { controls: Some((beside, controls)), ..sheet }).map(|_| Ok(()))
     };
     desk.writer()?.with(write).await??;
     Ok(ImportAnswer { told, changes, decimal_commas })

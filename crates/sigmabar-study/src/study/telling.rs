@@ -8,7 +8,7 @@ use crate::{Error, EventKind, ImportedRow, Result, StudySpec, Told, TrialResult,
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use sigmabar::Collected;
 use sigmabar::points::LARGEST_RESPONSE;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 impl Study {
     /// Writes the result of a trial down. When this returns, the result is on the disk. Told again with the same value, or as failed again, it is as it was.
@@ -39,20 +39,33 @@ impl Study {
         self.store().write(|transaction| {
             sheet.used.iter().try_for_each(|(id, values)| self.write_used(transaction, *id, values))?;
             let standing = self.standing_wells(transaction)?;
-            let (mut told, mut changed, mut corrected) = (Vec::with_capacity(sheet.results.len()), Vec::new(), HashSet::new());
-            for (id, result) in &sheet.results {
+            let (mut told, mut changed, mut corrected) = (BTreeMap::new(), Vec::new(), HashSet::new());
+            // What has a result comes first, whatever line it stands in: the sheet that completes a batch may correct it too, and it is not analysed yet.
+            let (new, old): (Vec<_>, Vec<_>) = {
+                let open = self.open_trials(transaction)?;
+                sheet.results.iter().enumerate().partition(|(_, (id, _))| open.contains(id))
+            };
+            for (place, (id, result)) in old.into_iter().chain(new) {
                 let one = self.write_of_sheet(transaction, (*id, result), sheet, standing.get(id))?;
                 if !one.is_again() {
                     changed.push(*id);
                 }
                 corrected.extend(one.corrected().map(|_| *id));
-                told.push(one);
+                told.insert(place, one);
             }
             let notes = sheet.notes.iter().filter(|(id, _)| !corrected.contains(id));
             self.write_notes(transaction, notes)?;
             self.pool_again(transaction, &changed)?;
-            Ok(told)
+            sheet.controls.iter().try_for_each(|(beside, controls)| self.write_controls(transaction, *beside, controls))?;
+            Ok(told.into_values().collect())
         })
+    }
+
+    fn open_trials(&self, transaction: &Transaction<'_>) -> Result<HashSet<u64>, Failure> {
+        let query = "SELECT id FROM sb_trials WHERE study = ?1 AND state IN ('queued', 'leased')";
+        let ids =
+            transaction.prepare_cached(query)?.query_map([self.key], |row| row.get::<_, i64>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+        Ok(ids.into_iter().filter_map(|id| u64::try_from(id).ok()).collect())
     }
 
     /// Tells one result of a sheet, as a correction if there is a reason for one, and keeps its wells.
@@ -266,22 +279,16 @@ impl Study {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Writes down what the controls came to that are on the plate of a trial. Told again, a well has its new value.
-    ///
-    /// # Errors
-    /// [`Error::UnknownTrial`], [`Error::Store`].
-    pub fn note_controls(&self, beside: u64, controls: &[(String, f64)]) -> Result<()> {
-        self.store().write(|transaction| {
-            let look = "SELECT batch, plate FROM sb_trials WHERE study = ?1 AND id = ?2";
-            let row = i64::try_from(beside).unwrap_or(-1);
-            let found = transaction.query_row(look, params![self.key, row], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-            let (batch, plate): (i64, Option<i64>) = found.ok_or_else(|| Error::UnknownTrial { study: self.name.clone(), id: beside })?;
-            for (well, value) in controls {
-                let detail = serde_json::json!({ "batch": batch, "plate": plate, "well": well, "value": value });
-                note_detail(transaction, self.key, EventKind::Control, None, &detail)?;
-            }
-            Ok(())
-        })
+    fn write_controls(&self, transaction: &Transaction<'_>, beside: u64, controls: &[(String, f64)]) -> Result<(), Failure> {
+        let look = "SELECT batch, plate FROM sb_trials WHERE study = ?1 AND id = ?2";
+        let row = i64::try_from(beside).unwrap_or(-1);
+        let found = transaction.query_row(look, params![self.key, row], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let (batch, plate): (i64, Option<i64>) = found.ok_or_else(|| Error::UnknownTrial { study: self.name.clone(), id: beside })?;
+        for (well, value) in controls {
+            let detail = serde_json::json!({ "batch": batch, "plate": plate, "well": well, "value": value });
+            note_detail(transaction, self.key, EventKind::Control, None, &detail)?;
+        }
+        Ok(())
     }
 
     /// Writes down which wells of a plate trials were laid into together: a plate of its own, whatever lies in the wells of others.

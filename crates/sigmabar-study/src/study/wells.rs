@@ -26,6 +26,8 @@ pub struct FilledSheet {
     pub used: Vec<(u64, Vec<Value>)>,
     /// The wells behind results that are made of several.
     pub wells: Wells,
+    /// What the controls came to that are on the plate of a trial. Told again, a well has its new value.
+    pub controls: Option<(u64, Vec<(String, f64)>)>,
     /// Why results that stand otherwise are corrected; without a reason they are refused.
     pub correction: Option<String>,
 }
