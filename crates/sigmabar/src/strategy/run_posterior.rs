@@ -229,7 +229,7 @@ impl<'a> RunPosterior<'a> {
     /// How far the values at two of the run's own points may be apart, $|\Delta\mu|+2\,\mathrm{sd}(\Delta)$ in the data's scale: an estimate.
     ///
     /// # Errors
-    /// [`crate::Error::Dimension`] for points of another domain.
+    /// [`crate::Error::Width`] for points of another domain.
     pub fn apart(&self, from: &[f64], to: &[f64]) -> Result<f64> {
         let both = Points::from_rows(&[from, to])?;
         let (mean, _) = self.fitted.posterior.predict(both.view())?;
