@@ -74,9 +74,12 @@ def test_intervals_cover_and_say_that_they_are_estimates() -> None:
     mean, lower, upper = model.predict(queries, return_interval=True)
     assert np.mean((lower <= truth) & (truth <= upper)) >= 0.95
     assert model.interval(queries).label == model.certificate_.label == "estimated"
-    new = truth + 0.1 * np.random.default_rng(3).standard_normal(500)
-    response = model.interval(queries, of="response")
-    assert np.mean((response.lower <= new) & (new <= response.upper)) >= 0.93
+    # One split holds a level of its own, .02 about the one that all of them hold.
+    new, held = truth + 0.1 * np.random.default_rng(3).standard_normal(500), []
+    for seed in range(8):
+        response = SparseKernelRegressor(random_state=seed).fit(X, y).interval(queries, of="response")
+        held.append(np.mean((response.lower <= new) & (new <= response.upper)))
+    assert np.mean(held) >= 0.935
 
 
 def test_the_mean_beside_an_interval_lies_within() -> None:
