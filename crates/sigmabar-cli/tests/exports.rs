@@ -170,6 +170,14 @@ fn results_that_refuted_premises_prove_no_mended_ones() {
     let first = study("first", "1");
     assert!(ends(path, &["run", &first, "--no-report"], 3).1.contains("where nothing certified rests on them"));
     ends(path, &["export", &first, "-o", "r.csv"], 0);
+    // So are results from before the study that did it, or helped.
+    let carried = study("carried", "1");
+    fs::write(path.join("old.csv"), "x,result\n0.1,9.1\n0.5,9.2\n0.9,9.3\n").unwrap();
+    ends(path, &["import", "old.csv", "--study", &carried, "--collected", "fixed"], 0);
+    ends(path, &["run", &carried, "--no-report"], 3);
+    let rows = ends(path, &["export", &carried], 0).0;
+    let imported: Vec<&str> = rows.lines().filter(|line| line.contains("imported")).collect();
+    assert!(imported.len() == 3 && imported.iter().all(|line| line.contains("refuted premises")), "{rows}");
     let mended = study("mended", "30");
     let said = ends(path, &["import", "r.csv", "--study", &mended, "--collected", "fixed"], 1).1;
     assert!(said.contains("refuted the premises of their study"), "{said}");

@@ -425,6 +425,9 @@ fn a_certificate_that_was_altered_is_refused_by_field() {
         }
     }
     let mut altered = serde_json::to_value(&of_side).unwrap();
+    altered["bounds"]["residual_norm"]["value"] = (-1.0).into();
+    assert!(serde_json::from_value::<Certificate>(altered).unwrap_err().to_string().contains("bounds.residual_norm"));
+    let mut altered = serde_json::to_value(&of_side).unwrap();
     altered["range"]["norm_breakdown"] = 1e9.into();
     assert!(serde_json::from_value::<Certificate>(altered).unwrap_err().to_string().contains("range.norm_breakdown"));
 }
