@@ -5,6 +5,7 @@ mod choices;
 mod costs;
 mod exports;
 mod faults;
+mod few_rows;
 mod killed;
 mod many_rows;
 mod mistakes;

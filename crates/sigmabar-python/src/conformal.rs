@@ -8,8 +8,8 @@ use crate::work;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sigmabar::Posterior;
 use sigmabar::certificate::{Calibration, Conformal};
+use sigmabar::{Claim, Posterior};
 use std::sync::Arc;
 
 /// Models with what they got wrong on rows that they have not learnt from.
@@ -71,6 +71,14 @@ impl PyConformal {
         let conformal = self.with().map_err(raise)?;
         let found = work::run(py, move || conformal.interval(x.view()?, delta))?;
         ends(py, found.ends(), found.certificate())
+    }
+
+    /// The model's own interval for the function, widened by what its rows show: an estimate.
+    fn function<'py>(&self, py: Python<'py>, model: &PyPosterior, x: Rows, delta: f64) -> PyResult<PyEnds<'py>> {
+        let (conformal, posterior) = (self.with().map_err(raise)?, model.posterior());
+        let (found, certificate) =
+            work::run(py, move || posterior.answers(&Claim::new(delta)?)?.calibrated(conformal)?.function(x.view()?))?;
+        ends(py, found, &certificate)
     }
 
     /// Models and calibrations as bytes and JSON.

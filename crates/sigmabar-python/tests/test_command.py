@@ -65,6 +65,21 @@ def test_a_model_of_the_command_is_a_model_of_python(tmp_path: Path) -> None:
     assert "scores" not in model.facts and model.facts["target"] == "lift"
 
 
+def test_models_of_parts_of_few_rows_go_with_the_model(tmp_path: Path) -> None:
+    x = np.linspace(0, 1, 40)
+    lines = ["angle,lift"] + [f"{a},{np.sin(5 * a) + 0.1 * np.sin(1e4 * a)}" for a in x.tolist()]
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    fitted = command("fit", "d.csv", "--target", "lift", "--holdout", "0", "--out", "m.sbm", cwd=tmp_path)
+    assert fitted.returncode == 0 and "calibrate the intervals" in fitted.stderr, fitted.stderr
+    told = predicted(command("predict", "m.sbm", "d.csv", "--format", "csv", cwd=tmp_path).stdout)
+    model = sb.SparsePosterior.load((tmp_path / "m.sbm").read_bytes())
+    response = model.prediction_interval(x)
+    assert response.label == "conformal" and response.certificate.details["premises"]["calibration"]["value"]["folds"] == 5
+    np.testing.assert_array_equal(told[:, 4:6], np.column_stack([response.lower, response.upper]))
+    model.update([0.5], [1.0])
+    assert model.prediction_interval(x).label == "estimated", "what its parts got wrong says nothing of the changed model"
+
+
 def test_a_model_of_python_is_a_model_of_the_command(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     x = rng.random((80, 2))

@@ -1,6 +1,8 @@
 //! `sigmabar fit DATA --target y`: a model from a table.
 
-use super::fit_arguments::{LearnOn, about, calibration_rows, check, declared, features_of, grouping, planned, selection, target};
+use super::fit_arguments::{
+    LearnOn, about, calibrates_in_parts, calibration_rows, check, declared, features_of, grouping, planned, selection, target,
+};
 use super::fitted::{MOST_KEPT, ending, report, save};
 use super::import::UNVOUCHED;
 use super::planning;
@@ -12,6 +14,7 @@ use crate::failure::Failure;
 use crate::kernels;
 use crate::memory;
 use crate::model::learn::{self, Declared};
+use crate::model::parts::{PARTS, learnt_in_parts};
 use crate::model::plan::{Beside, Plan};
 use crate::model::training::{Rows, split};
 use crate::model::{Model, Scores};
@@ -55,7 +58,16 @@ fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Co
     console.say(plan);
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     let naming = |failure: Failure| failure.naming(&names);
+    let in_parts = (calibrating.is_empty() && calibrates_in_parts(arguments, rows.len())).then(|| rows.clone());
     let mut model = fitted(arguments, (rows, lost), &declared, columns, &plan, seed, console).map_err(naming)?;
+    if let Some(rows) = in_parts {
+        let spinner = console.progress("learning without each part of the rows", None);
+        let learnt = learnt_in_parts(&rows, lost, &declared, &model.about.features, (&plan, by, seed));
+        model.about.parts = learnt.map_err(|error| naming(error.into()))?;
+        spinner.finish_and_clear();
+        console.say(format_args!("{PARTS} models, each without a part of the rows, calibrate the intervals for new responses"));
+        model.without_ends(arguments.delta).iter().for_each(|words| console.warn(words));
+    }
     calibrate(&mut model, calibrating, by, arguments, console).map_err(naming)?;
     let scored = score(&mut model, &held, arguments.delta, console).map_err(naming)?;
     Ok((model, scored))

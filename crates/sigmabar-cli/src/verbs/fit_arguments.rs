@@ -8,6 +8,7 @@ use crate::kernels::{self, Family};
 use crate::memory;
 use crate::model::About;
 use crate::model::learn::Declared;
+use crate::model::parts::PARTS;
 use crate::model::plan::{self as sizes, Beside, Plan};
 use crate::output::{self, Over};
 use crate::quantity::{Bytes, grouped};
@@ -18,6 +19,8 @@ use std::path::{Path, PathBuf};
 
 /// More rows than this hardly make calibrated intervals better.
 pub(super) const MOST_CALIBRATING: usize = 10_000;
+/// Of more rows than this everything is not learnt six times.
+const MOST_IN_PARTS: usize = 200;
 /// Fewer than this make them wide, if a quarter of all rows are more.
 const MOST_OF_FEW: usize = 100;
 
@@ -225,6 +228,12 @@ pub(super) fn calibration_rows(arguments: &Arguments, rows: usize) -> usize {
     if usual >= Calibration::rows_needed(arguments.delta) * 3 / 2 { usual } else { 0 }
 }
 
+/// Whether so few rows calibrate in parts, each by a model without it; of more, some are kept from the model.
+pub(super) fn calibrates_in_parts(arguments: &Arguments, rows: usize) -> bool {
+    let enough = (2 * PARTS).max(Calibration::rows_needed(arguments.delta));
+    arguments.norm_bound.is_none() && arguments.calibrate.is_none() && (enough..=MOST_IN_PARTS).contains(&rows)
+}
+
 /// The column of categories that groups the rows.
 pub(super) fn grouping(columns: &[ColumnInfo], name: &str) -> Outcome<usize> {
     let place = columns.iter().position(|column| column.name == name && column.categories.is_some());
@@ -307,6 +316,7 @@ pub(super) fn about(arguments: &Arguments, features: Vec<ColumnInfo>) -> About {
         norm_bound: arguments.norm_bound,
         noise: arguments.noise.clone(),
         calibration: None,
+        parts: Vec::new(),
         scores: None,
         held_out: Vec::new(),
         data: arguments.data.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(" "),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -163,7 +164,7 @@ class SparsePosterior:
                 stacklevel=2,
             )
         # How the model did before says nothing about this one.
-        self._facts = {key: fact for key, fact in self._facts.items() if key not in ("scores", "held_out", "calibration")}
+        self._facts = {key: fact for key, fact in self._facts.items() if key not in ("scores", "held_out", "calibration", "parts")}
 
     @property
     def variational(self) -> Variational:
@@ -337,15 +338,20 @@ class SparsePosterior:
         True
         """
         check_claim(norm_bound, noise, coverage, side)
-        calibration = self._facts.get("calibration")
-        if norm_bound is None and calibration is not None:
-            conformal = _core.Conformal.saved(self._core, json.dumps(calibration))
-            if conformal.suffices(number(delta, "delta")):
-                return interval_from(conformal.interval(rows(x), number(delta, "delta")))
+        conformal = self._conformal() if norm_bound is None else None
+        if conformal is not None and conformal.suffices(number(delta, "delta")):
+            return interval_from(conformal.interval(rows(x), number(delta, "delta")))
         claim = claim_from(
             norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated, new_noise=new_noise
         )
         return interval_from(self._core.prediction_interval(rows(x), claim))
+
+    def _conformal(self) -> _core.Conformal | None:
+        """What calibrates intervals for new responses: rows kept from the model, or all of them in parts, as ``sigmabar fit`` wrote it."""
+        calibration, parts = self._facts.get("calibration"), self._facts.get("parts")
+        if calibration is not None:
+            return _core.Conformal.saved(self._core, json.dumps(calibration))
+        return _core.Conformal.from_parts([(b64decode(part["posterior"]), json.dumps(part["calibration"])) for part in parts]) if parts else None
 
     def least_norm(self, noise: Noise, delta: float = 0.05) -> float:
         """The smallest norm bound that the data do not contradict, in units of ``unit`` as the noise is: a claim with less is refuted by them."""

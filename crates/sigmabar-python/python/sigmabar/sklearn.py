@@ -43,8 +43,8 @@ def __dir__() -> list[str]:
 
 _MOST_INDUCING = 4000
 _NORM_SAFETY = 2.0
-# Fewer rows than this all learn; of more, some calibrate.
-_FEWEST_TO_CALIBRATE = 80
+# Fewer rows than this all learn and calibrate, in parts; of more, some only calibrate.
+_FEWEST_TO_SPLIT = 80
 _MOST_CALIBRATING = 1000
 # With more rows than this, those that calibrate would change the mean too little for another pass over all.
 _MOST_TO_REFIT = 10_000
@@ -97,7 +97,8 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
     calibration : {"auto", "split", "cross"} or None, default "auto"
         How intervals for new responses are calibrated where there is no ``norm_bound``. "split" learns without a tenth of the rows (100 to 1000, at most a
         quarter), reads off them how far the model is wrong, and then fits all rows with what was learnt: the level is exact. "cross" learns five times, each time
-        without a fifth: dearer, for few rows, with a proved level of about ``2 * confidence - 1``. "auto" is "split" from 80 rows on, ``None`` keeps all rows.
+        without a fifth: dearer, for few rows, with a proved level of about ``2 * confidence - 1``. "auto" is "split" from 80 rows on and "cross" for fewer;
+        with ``None``, and where rows are too few for either, the model's own intervals are all there is, and of few rows they promise too much.
     group : int or str, default None
         A column each value of which is calibrated by itself.
     categorical : list of int or str, default None
@@ -231,7 +232,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             self._calibrated = _Calibrated(calibrated)
             if len(X) <= _MOST_TO_REFIT:
                 self.posterior_ = self._refitted(X, y, weights, seed)
-        elif self.calibration == "cross" and self.norm_bound is None and len(X) >= 2 * _FOLDS:
+        elif self._is_crossed(len(X)):
             self._calibrated = self._crossed(X, y, weights, seed, column)
         self._describe()
         return self
@@ -300,7 +301,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         if self.calibration not in (None, "auto", "split", "cross"):
             raise Error(f'calibration={self.calibration!r} is not known: choose "auto", "split", "cross" or None')
         everything = np.arange(rows)
-        is_split = self.calibration == "split" or self.calibration == "auto" and rows >= _FEWEST_TO_CALIBRATE
+        is_split = self.calibration == "split" or self.calibration == "auto" and rows >= _FEWEST_TO_SPLIT
         if self.norm_bound is not None or not is_split:
             return everything, everything[:0]
         needed = _core.calibration_rows_needed(self._delta())
@@ -308,6 +309,12 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         tight = (wanted + 1) // (needed + 1) * (needed + 1) - 1
         chosen = np.sort(_shuffled(X, y, seed)[: tight if tight >= needed else wanted])
         return np.setdiff1d(everything, chosen), chosen
+
+    def _is_crossed(self, rows: int) -> bool:
+        """Whether models without each part calibrate: as asked for, and of few rows where these suffice."""
+        few = _core.calibration_rows_needed(self._delta()) <= rows < _FEWEST_TO_SPLIT
+        asked = self.calibration == "cross" or self.calibration == "auto" and few
+        return asked and self.norm_bound is None and rows >= 2 * _FOLDS
 
     def _crossed(self, X: Floats, y: Floats, weights: Any, seed: int, column: int | None) -> _Calibrated:
         """A model without each fifth of the rows, everything learnt anew."""
@@ -398,9 +405,12 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         if ask is None:
             raise Error(f'of="{of}" is not known: choose "function" or "response"')
         is_estimated = self.norm_bound is None
-        calibrated = self._calibrated.core if of == "response" and coverage == "point" and is_estimated and self._calibrated else None
-        if calibrated is not None and calibrated.suffices(delta):
+        calibrated = self._calibrated.core if coverage == "point" and is_estimated and self._calibrated else None
+        if calibrated is not None and of == "response" and calibrated.suffices(delta):
             interval = interval_from(calibrated.interval(X, delta))
+        elif calibrated is not None and of == "function" and self._is_crossed(len(posterior)):
+            # What leaving rows out shows of few rows knows nothing of a kernel that was learnt on all of them.
+            interval = interval_from(calibrated.function(posterior._core, X, delta))
         else:
             bound = max(_NORM_SAFETY * posterior.norm, 1e-12) if is_estimated and coverage != "point" else self.norm_bound
             noise = None if bound is None else Gaussian(posterior.tau)

@@ -30,6 +30,9 @@ impl Model {
         if about.features.len() != width {
             return Err(torn("another number of column names than its points have columns").into());
         }
+        if about.parts.iter().any(|part| part.posterior.information().features().inducing().dim() != width) {
+            return Err(torn("models of parts of the rows whose points have other columns").into());
+        }
         Ok(Self { about, posterior })
     }
 }

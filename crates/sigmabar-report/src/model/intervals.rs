@@ -12,9 +12,20 @@ impl Model {
     /// Those of the core: a probability out of range, a failed self-check.
     pub fn answers(&self, delta: f64) -> Result<Answers<'_>> {
         let answers = self.posterior.answers(&self.claim(delta)?)?;
-        match &self.about.calibration {
-            Some(calibration) => answers.calibrated(Conformal::split(&self.posterior, calibration)),
+        match self.conformal()? {
+            Some(conformal) => answers.calibrated(conformal),
             None => Ok(answers),
+        }
+    }
+
+    /// What calibrates intervals for new responses: rows kept from the model, or all of them in parts.
+    fn conformal(&self) -> Result<Option<Conformal<'_>>> {
+        match (&self.about.calibration, self.about.parts.as_slice()) {
+            (Some(calibration), _) => Ok(Some(Conformal::split(&self.posterior, calibration))),
+            (None, []) => Ok(None),
+            (None, parts) => {
+                Conformal::cross(parts.iter().map(|part| (part.posterior.clone(), part.calibration.clone())).collect()).map(Some)
+            }
         }
     }
 
@@ -52,14 +63,15 @@ impl Model {
     /// That intervals for new responses have no ends in some groups, and in which: too few rows calibrate them.
     #[must_use]
     pub fn without_ends(&self, delta: f64) -> Option<String> {
-        let calibration = self.about.calibration.as_ref()?;
-        let column = self.about.features.get(calibration.column()?)?;
+        let calibrations = || self.about.calibration.iter().chain(self.about.parts.iter().map(|part| &part.calibration));
+        let column = self.about.features.get(calibrations().next()?.column()?)?;
         // Where no group has rows enough, intervals are those of the model, which have ends.
-        if !Conformal::split(&self.posterior, calibration).suffices(delta) {
+        if !self.conformal().ok()??.suffices(delta) {
             return None;
         }
         let needed = Calibration::rows_needed(delta);
-        let rows = column.categories.iter().flatten().enumerate().map(|(i, name)| (name, calibration.rows_of(i as f64)));
+        let rows_of = |value: f64| calibrations().map(|calibration| calibration.rows_of(value)).sum::<usize>();
+        let rows = column.categories.iter().flatten().enumerate().map(|(i, name)| (name, rows_of(i as f64)));
         let few: Vec<String> = rows.filter(|(_, rows)| *rows < needed).map(|(name, rows)| format!("{name} has {rows}")).collect();
         let others = if few.len() > NAMED { format!(", and {} others have too few", few.len() - NAMED) } else { String::new() };
         let named = few[..few.len().min(NAMED)].join(", ");

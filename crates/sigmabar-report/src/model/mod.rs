@@ -3,6 +3,7 @@
 mod file;
 mod intervals;
 pub mod learn;
+pub mod parts;
 pub mod plan;
 mod score;
 pub mod training;
@@ -11,6 +12,7 @@ pub use intervals::{MEND, words};
 pub use score::{HeldOut, ScoreSums, Scores};
 
 use crate::data::ColumnInfo;
+use parts::Part;
 use serde::{Deserialize, Serialize};
 use sigmabar::certificate::Calibration;
 use sigmabar::{Noise, Posterior};
@@ -29,6 +31,9 @@ pub struct About {
     pub noise: Option<Noise>,
     /// How far it was off on rows kept for that: what intervals for a new response are calibrated by.
     pub calibration: Option<Calibration>,
+    /// Or, where rows were too few to keep some, the models without each part of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
     /// How the model did on rows it had not seen.
     pub scores: Option<Scores>,
     /// Some of those rows, for pictures.
@@ -39,8 +44,17 @@ pub struct About {
 
 impl Default for About {
     fn default() -> Self {
-        let (features, held_out, data) = (Vec::new(), Vec::new(), "a saved model".to_owned());
-        Self { target: "y".to_owned(), features, norm_bound: None, noise: None, calibration: None, scores: None, held_out, data }
+        Self {
+            target: "y".to_owned(),
+            features: Vec::new(),
+            norm_bound: None,
+            noise: None,
+            calibration: None,
+            parts: Vec::new(),
+            scores: None,
+            held_out: Vec::new(),
+            data: "a saved model".to_owned(),
+        }
     }
 }
 

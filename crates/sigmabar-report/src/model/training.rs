@@ -57,13 +57,36 @@ impl Rows {
         out
     }
 
+    /// The rows of one of so many parts of nearly equal size, and the others.
+    pub fn part(&self, part: usize, parts: usize, seed: u64) -> (Self, Self) {
+        let fractions = self.fractions(seed ^ PART_KEY);
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.sort_by(|&a, &b| fractions[a].total_cmp(&fractions[b]));
+        let mut is_out = vec![false; self.len()];
+        order.into_iter().skip(part).step_by(parts).for_each(|row| is_out[row] = true);
+        self.sides(|row| is_out[row])
+    }
+
     /// About this share of the rows, and the others.
     fn parted(&self, share: f64, seed: u64) -> (Self, Self) {
-        let points = || self.x.chunks_exact((self.x.len() / self.len()).max(1));
-        let fractions = row_fractions(points().zip(self.y.iter().copied()), seed);
+        let fractions = self.fractions(seed);
+        self.sides(|row| fractions[row] < share)
+    }
+
+    fn points_of_rows(&self) -> std::slice::ChunksExact<'_, f64> {
+        self.x.chunks_exact((self.x.len() / self.len()).max(1))
+    }
+
+    /// A number in [0, 1) for each row, by the seed and by what stands in it.
+    fn fractions(&self, seed: u64) -> Vec<f64> {
+        row_fractions(self.points_of_rows().zip(self.y.iter().copied()), seed)
+    }
+
+    /// The rows that are out, and the others.
+    fn sides(&self, is_out: impl Fn(usize) -> bool) -> (Self, Self) {
         let (mut out, mut kept) = (Self::default(), Self::default());
-        for ((x, y), fraction) in points().zip(&self.y).zip(fractions) {
-            let side = if fraction < share { &mut out } else { &mut kept };
+        for (row, (x, y)) in self.points_of_rows().zip(&self.y).enumerate() {
+            let side = if is_out(row) { &mut out } else { &mut kept };
             side.x.extend_from_slice(x);
             side.y.push(*y);
         }
@@ -71,6 +94,7 @@ impl Rows {
     }
 }
 
+const PART_KEY: u64 = 0x7061_7274_735f_0001;
 const CALIBRATION_KEY: u64 = 0x6361_6c69_6272_0001;
 const SAMPLE_KEY: u64 = 0x7361_6d70_6c65_0001;
 
