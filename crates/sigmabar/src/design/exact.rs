@@ -3,11 +3,11 @@
 use super::pairs::{Vectors, for_each_pair, padded};
 use super::queue::Stale;
 use crate::error::Result;
-use crate::kernel::{Kernel, PreparedKernel};
+use crate::kernel::Kernel;
 use crate::points::{Points, PointsRef};
 use pulp::Arch;
 use rayon::prelude::*;
-use sigmabar_linalg::{check_interrupt, parallel};
+use sigmabar_linalg::{check_interrupt, parallel, zeros};
 
 /// Measured points whose entries share a pass over the entries before them. A point comes on by one block at a time: often it is far from the largest then.
 const BLOCK: usize = 32;
@@ -30,18 +30,13 @@ pub(crate) struct ExactSweep<'a> {
     entries: Vec<f64>,
     computed: Vec<usize>,
     variance: Vec<f64>,
-    measured: Vec<Measured>,
+    /// $\sqrt{\tau^2+\sigma^2(x)}$ of the measured points just before.
+    roots: Vec<f64>,
     /// The columns of the measured points as they were just before, one after the other.
     factor: Vec<f64>,
-    /// The measured points, made ready by blocks.
-    blocks: Vec<PreparedKernel>,
+    /// Coordinates of the measured points, one after the other.
+    sites: Vec<f64>,
     gain: f64,
-}
-
-struct Measured {
-    at: usize,
-    /// $\sqrt{\tau^2+\sigma^2(x)}$ just before.
-    root: f64,
 }
 
 /// A point being brought on.
@@ -56,12 +51,12 @@ impl<'a> ExactSweep<'a> {
     pub fn new(kernel: &'a Kernel, ridge: f64, points: PointsRef<'a>, most: usize) -> Self {
         let width = padded(most);
         Self {
-            entries: vec![0.0; points.len() * width],
+            entries: zeros(points.len() * width),
             computed: vec![0; points.len()],
             variance: kernel.diagonal(points),
-            measured: Vec::with_capacity(most),
+            roots: Vec::with_capacity(most),
             factor: Vec::with_capacity(most * width),
-            blocks: Vec::new(),
+            sites: Vec::with_capacity(most * points.dim()),
             gain: 0.0,
             kernel,
             ridge,
@@ -88,23 +83,20 @@ impl<'a> ExactSweep<'a> {
         let (variance, tau2) = (self.variance[at], self.ridge.powi(2));
         self.gain += 0.5 * (variance / tau2).ln_1p();
         self.factor.extend_from_slice(&self.entries[at * self.width..(at + 1) * self.width]);
-        self.measured.push(Measured { at, root: (tau2 + variance).sqrt() });
-        let first = (self.measured.len() - 1) / BLOCK * BLOCK;
-        let block: Vec<usize> = self.measured[first..].iter().map(|m| m.at).collect();
-        self.blocks.truncate(first / BLOCK);
-        self.blocks.push(self.kernel.prepare(self.points.select(&block)?.view())?);
+        self.sites.extend_from_slice(self.points.row(at));
+        self.roots.push((tau2 + variance).sqrt());
         Ok(())
     }
 
     /// Where the block ends that a point with so many entries is in.
     fn end(&self, entries: usize) -> usize {
-        self.measured.len().min(entries / BLOCK * BLOCK + BLOCK)
+        self.roots.len().min(entries / BLOCK * BLOCK + BLOCK)
     }
 
     /// Brings columns and variances of at most [`TASK`] points to the end of the block they are in, the latest point first:
     /// $g_j(x) = (k(x,x_j) - \sum_{l<j}g_l(x)g_l(x_j))/\sqrt{\tau^2+\sigma^2(x_j)}$. The sum over the blocks before is taken for several points and
     /// measurements at once, the rest by all points side by side. No entry depends on the company in which it is computed.
-    fn complete(&self, late: &mut [Late<'_>]) {
+    fn complete(&self, late: &mut [Late<'_>]) -> Result<()> {
         let from = late[0].computed;
         let (start, end) = (from / BLOCK * BLOCK, self.end(from));
         let (first, count) = (from - start, end - start);
@@ -112,43 +104,58 @@ impl<'a> ExactSweep<'a> {
         let before: Vec<&[f64]> = late.iter().map(|l| &l.column[..start]).collect();
         let vectors = Vectors { entries: &self.factor[start * self.width..end * self.width], width: self.width, triangular: false };
         for_each_pair(&before, vectors, first, |r, j, sum| block[j][r] = sum);
+        // One row for each measurement and not for each point: often there is one that is new to many.
+        let dim = self.points.dim();
         let rows = late.iter().map(|l| self.points.row(l.point)).collect::<Vec<_>>().concat();
+        let sites = Points::from_valid(self.sites[from * dim..end * dim].to_vec(), dim);
         let mut values = [0.0; TASK * BLOCK];
-        let values = &mut values[..late.len() * count];
-        self.blocks[start / BLOCK].rows_into(Points::from_valid(rows, self.points.dim()).view(), values);
-        for (r, (late, values)) in late.iter().zip(values.chunks_exact(count)).enumerate() {
+        let values = &mut values[..late.len() * (end - from)];
+        self.kernel.prepare(Points::from_valid(rows, dim).view())?.rows_into(sites.view(), values);
+        for (r, late) in late.iter().enumerate() {
             late.column[start..from].iter().zip(&mut block).for_each(|(&known, row)| row[r] = known);
-            values.iter().zip(&mut block).skip(first).for_each(|(value, row)| row[r] = value - row[r]);
         }
-        self.solve(start, first, &mut block[..count]);
+        for (values, row) in values.chunks_exact(late.len()).zip(&mut block[first..]) {
+            values.iter().zip(row).for_each(|(value, entry)| *entry = value - *entry);
+        }
+        let (mut lost, mut variances) = ([0; TASK], [0.0; TASK]);
+        for (r, late) in late.iter().enumerate() {
+            (lost[r], variances[r]) = (late.computed - start, late.variance);
+        }
+        self.solve(start, first, &mut block[..count], &lost, &mut variances);
         for (r, late) in late.iter_mut().enumerate() {
-            for (j, row) in (start..end).zip(&block).skip(late.computed - start) {
-                late.variance = (late.variance - row[r] * row[r]).max(0.0);
-                late.column[j] = row[r];
-            }
-            late.computed = end;
+            late.column[start..end].iter_mut().zip(&block).for_each(|(entry, row)| *entry = row[r]);
+            (late.computed, late.variance) = (end, variances[r]);
         }
+        Ok(())
     }
 
-    /// Entries from number `first` of a block on, the ones before them in the block known: one row an entry, one column a point.
-    fn solve(&self, start: usize, first: usize, block: &mut [[f64; TASK]]) {
+    /// Entries from number `first` of a block on, the ones before them in the block known: one row an entry, one column a point. The variance of a point loses
+    /// those that it has not `lost` already.
+    fn solve(&self, start: usize, first: usize, block: &mut [[f64; TASK]], lost: &[usize; TASK], variances: &mut [f64; TASK]) {
         Arch::new().dispatch(|| {
             for j in first..block.len() {
                 let (known, rest) = block.split_at_mut(j);
-                let (row, Measured { root, .. }) = (&mut rest[0], &self.measured[start + j]);
+                let (row, root) = (&mut rest[0], self.roots[start + j]);
                 let mut sum = *row;
                 for (known, factor) in known.iter().zip(&self.factor[(start + j) * self.width + start..]) {
                     sum.iter_mut().zip(known).for_each(|(s, k)| *s -= factor * k);
                 }
                 row.iter_mut().zip(sum).for_each(|(entry, s)| *entry = s / root);
+                for ((variance, entry), &lost) in variances.iter_mut().zip(row).zip(lost) {
+                    let less = (*variance - *entry * *entry).max(0.0);
+                    *variance = if j < lost { *variance } else { less };
+                }
             }
         });
     }
 }
 
 impl Stale for ExactSweep<'_> {
+    /// A block of entries is soon done: what a point needs at the next steps it may as well get with many others.
+    const REACH: f64 = 4.0;
+
     fn is_fresh(&self, point: usize) -> bool {
-        self.computed[point] == self.measured.len()
+        self.computed[point] == self.roots.len()
     }
 
     fn upper_rank(&self, point: usize) -> f64 {
@@ -171,22 +178,22 @@ impl Stale for ExactSweep<'_> {
         let work: usize = late.iter().map(|l| (self.end(l.computed) - l.computed) * (l.computed + KERNEL_WORK)).sum();
         let same_block = |a: &Late<'_>, b: &Late<'_>| a.computed / BLOCK == b.computed / BLOCK;
         let mut tasks: Vec<&mut [Late<'_>]> = late.chunk_by_mut(same_block).flat_map(|block| block.chunks_mut(TASK)).collect();
-        if work < PARALLEL_WORK {
-            tasks.iter_mut().for_each(|task| self.complete(task));
+        let done = if work < PARALLEL_WORK {
+            tasks.iter_mut().try_for_each(|task| self.complete(task))
         } else {
             parallel(|watch| {
-                tasks.par_iter_mut().for_each(|task| {
+                tasks.par_iter_mut().try_for_each(|task| {
                     watch.check();
-                    self.complete(task);
-                });
-            });
-        }
+                    self.complete(task)
+                })
+            })
+        };
         for Late { point, computed, variance, .. } in late {
             self.computed[point] = computed;
             self.variance[point] = variance;
         }
         self.entries = entries;
-        Ok(())
+        done
     }
 }
 

@@ -7,6 +7,9 @@ const GROUP: usize = 64;
 
 /// Candidates whose values only fall, and are computed when looked at.
 pub(crate) trait Stale {
+    /// How much farther than at the step before candidates are looked at in the first round of a step. Far where a look is cheap against waking the threads.
+    const REACH: f64 = 1.0;
+
     /// Whether the value is that of now.
     fn is_fresh(&self, candidate: usize) -> bool;
     /// An upper bound of what it is ranked by now; of a fresh candidate the rank itself.
@@ -21,8 +24,8 @@ pub(crate) struct Queue {
     keys: Vec<f64>,
     /// The largest key of each [`GROUP`].
     tops: Vec<f64>,
-    /// How far the largest key fell for the largest value before: candidates so near to it are refreshed together. Few where few are needed, and few rounds
-    /// where many are: each round wakes the threads anew.
+    /// [`Stale::REACH`] times as far as the largest key fell for the largest value before: candidates so near to it are refreshed together. Few where few are
+    /// needed, and few rounds where many are: each round wakes the threads anew.
     reach: f64,
 }
 
@@ -35,14 +38,14 @@ impl Queue {
     }
 
     /// The candidate with the largest variance, fresh; among equals the lowest number.
-    pub fn largest(&mut self, sweep: &mut impl Stale) -> Result<usize> {
+    pub fn largest<S: Stale>(&mut self, sweep: &mut S) -> Result<usize> {
         let before = self.keys[self.top()];
         let (mut reach, mut fresh) = (self.reach, f64::NEG_INFINITY);
         loop {
             let top = self.top();
             let fallen = before - self.keys[top];
             if sweep.is_fresh(top) {
-                self.reach = fallen;
+                self.reach = S::REACH * fallen;
                 return Ok(top);
             }
             reach = reach.max(fallen);

@@ -45,7 +45,7 @@ impl FeatureMap {
     }
 
     /// $\lVert L^{-1}\rVert_F$. Cost O(m³) once.
-    fn inverse_norm(&self) -> f64 {
+    pub(crate) fn inverse_norm(&self) -> f64 {
         *self.inverse_norm.get_or_init(|| {
             let mut inverse = Matrix::identity(self.len()).into_vec();
             self.lower().solve_rows(&mut inverse).map_or(f64::INFINITY, |()| norm_squared(&inverse).sqrt())

@@ -60,7 +60,8 @@ pub(crate) fn absorb(features: &FeatureMap, ridge: f64, locations: &Locations, s
     if asks_for_reflections(locations.total(), largest, ridge) {
         return pass.orthogonal();
     }
-    if pass.expected_whitening_bound() <= WHITEN_AFTER_SHARE * ridge * ridge {
+    // To whiten on both sides afterwards takes as long as to whiten that many rows at first.
+    if x.len() > 2 * features.len() && pass.expected_whitening_bound() <= WHITEN_AFTER_SHARE * ridge * ridge {
         let absorbed = pass.whiten_after()?;
         if absorbed.facts.whitening_bound <= WHITEN_AFTER_SHARE * ridge * ridge {
             return Ok(absorbed);
@@ -184,13 +185,8 @@ impl Pass<'_> {
 
     /// `‖L⁻¹ΔA L⁻ᵀ‖ ≤ ‖L⁻¹‖_F²·‖ΔA‖_F` and `|ΔA_ij| ≤ γ√(A_ii A_jj)`, so `‖ΔA‖_F ≤ γ tr A`; whitening itself adds the `4m`.
     fn whitening_bound(&self, trace_of_product: f64) -> f64 {
-        let m = self.features.len();
-        let mut inverse = Matrix::identity(m).into_vec();
-        if self.features.lower().solve_rows(&mut inverse).is_err() {
-            return f64::INFINITY;
-        }
-        let gamma = (self.summation_length() + 4.0 * m as f64) * f64::EPSILON;
-        gamma * norm_squared(&inverse) * trace_of_product
+        let gamma = (self.summation_length() + 4.0 * self.features.len() as f64) * f64::EPSILON;
+        gamma * self.features.inverse_norm().powi(2) * trace_of_product
     }
 
     /// The same bound with the product's trace extrapolated from the first block: decides whether the method is worth trying.
