@@ -288,3 +288,36 @@ def test_the_log_evidence_lies_in_its_bracket() -> None:
         bracket = sb.SparsePosterior(kernel, tau, X, Y, inducing=X).log_evidence
         exact = sb.ExactPosterior(kernel, tau, X, Y).log_evidence
         assert bracket.lower <= exact <= bracket.upper
+
+
+def test_labels_in_another_order_are_refused() -> None:
+    """Rows go by their places: a column sorted by itself paired each point with the result of another, and the claim was called certified."""
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X, columns=["a", "b"])
+    results = pandas.Series(Y)
+    np.testing.assert_array_equal(means(table, results), EXPECTED)
+    np.testing.assert_array_equal(means(table, results.set_axis(range(7, 47))), EXPECTED)
+    shuffled = results.sort_values()
+    for taken in (
+        lambda y: means(table, y),
+        lambda y: sb.SparsePosterior(K, 0.1, table, y, inducing=X[:5]),
+        lambda y: sb.fit_hyperparameters(K, table, y, starts=1),
+    ):
+        with pytest.raises(sb.Error, match=r"y has the labels of X in another order.*y\.to_numpy\(\)"):
+            taken(shuffled)
+    np.testing.assert_array_equal(means(table.loc[shuffled.index], shuffled.loc[shuffled.index]), means(X[shuffled.index], Y[shuffled.index]))
+    run = sb.Strategy("sobol", domain=([0.0], [1.0]), budget=8)
+    asked = run.ask()
+    found = pandas.Series(asked.points[:, 0], index=asked.ids)
+    with pytest.raises(sb.Error, match="values has the labels of ids in another order"):
+        run.tell(asked.ids, found.sort_values())
+    run.tell(asked.ids, found)
+
+
+def test_what_nobody_said_a_new_response_is_like_has_no_noise_of_its_own() -> None:
+    """Another noise was passed over without a word, and the interval was about responses like those of the data."""
+    p = sb.ExactPosterior(K, 0.1, X, Y + 0.1)
+    assert p.prediction_interval(X[:1]).label == "conformal"
+    for model in (p, sb.SparsePosterior(K, 0.1, X, Y, inducing=X[:5])):
+        with pytest.raises(sb.Error, match="new_noise needs norm_bound and noise"):
+            model.prediction_interval(X[:1], new_noise=sb.Gaussian(5.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
-from ._arrays import Floats, rows, vector
+from ._arrays import Floats, paired, rows
 from ._checks import count, flag, number, seed_of, text_or_none
 from ._interval import Interval, check_claim, claim_from, interval_from
 from ._kernels import Kernel, kernel_core
@@ -54,7 +54,7 @@ class ExactPosterior:
         self.kernel = kernel
         self.tau = tau
         # Copies, which no later change of the arrays reaches: the model is written down as what it was made of.
-        points, values = rows(X).copy(), vector(y).copy()
+        points, values = (array.copy() for array in paired(X, y))
         how = (text_or_none(collected, "collected"), flag(distinct_rows, "distinct_rows"))
         self._made_of = (points, values, how, mean, unit)
         self._core = _core.ExactPosterior.fit(
@@ -147,7 +147,7 @@ class ExactPosterior:
         >>> iv.label, iv.certificate.delta
         ('conformal', 0.1)
         """
-        check_claim(norm_bound, noise, coverage, side)
+        check_claim(norm_bound, noise, coverage, side, new_noise)
         if norm_bound is None:
             return interval_from(self._core.left_out_interval(rows(x), number(delta, "delta")))
         claim = claim_from(

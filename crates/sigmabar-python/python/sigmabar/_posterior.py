@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import Floats, rows, vector
+from ._arrays import Floats, paired, rows, vector
 from ._certificate import Certificate, warned
 from ._checks import count, flag, number, saved, seed_of, text, text_or_none
 from ._core import Error
@@ -64,8 +64,7 @@ class SparsePosterior:
         self._core = _core.Posterior.fit(
             kernel_core(kernel),
             sourced(tau, "tau"),
-            rows(X),
-            vector(y),
+            *paired(X, y),
             points,
             (text_or_none(collected, "collected"), flag(distinct_rows, "distinct_rows")),
             sourced_or_none(mean, "mean"),
@@ -155,15 +154,15 @@ class SparsePosterior:
         >>> len(p)
         3
         """
-        unexplained = self._core.update(rows(x), vector(y if hasattr(y, "__len__") else [y]), text_or_none(collected, "collected"))
+        unexplained = self._core.update(*paired(x, y if hasattr(y, "__len__") else [y]), text_or_none(collected, "collected"))
+        # How the model did before says nothing about this one; whoever makes errors of warnings gets one here.
+        self._facts = {key: fact for key, fact in self._facts.items() if key not in ("scores", "held_out", "calibration")}
         if unexplained:
             warnings.warn(
                 f"{unexplained} of the new rows lie where the inducing points explain less than half of the function's variance: the model learns little there; "
                 "fit again with inducing points among them",
                 stacklevel=2,
             )
-        # How the model did before says nothing about this one.
-        self._facts = {key: fact for key, fact in self._facts.items() if key not in ("scores", "held_out", "calibration")}
 
     @property
     def variational(self) -> Variational:
@@ -336,7 +335,7 @@ class SparsePosterior:
         >>> bool(about_y.width[0] > about_f.width[0])
         True
         """
-        check_claim(norm_bound, noise, coverage, side)
+        check_claim(norm_bound, noise, coverage, side, new_noise)
         calibration = self._facts.get("calibration")
         if norm_bound is None and calibration is not None:
             conformal = _core.Conformal.saved(self._core, json.dumps(calibration))
