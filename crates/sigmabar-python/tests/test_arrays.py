@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import pickle
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -312,6 +314,33 @@ def test_labels_in_another_order_are_refused() -> None:
     with pytest.raises(sb.Error, match="values has the labels of ids in another order"):
         run.tell(asked.ids, found.sort_values())
     run.tell(asked.ids, found)
+
+
+def test_columns_go_by_their_names_where_the_model_knows_them() -> None:
+    """They went by place: a table with its columns in another order got an interval, with its label, for another point."""
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X, columns=["a", "b"])
+    bare = sb.SparsePosterior(K, 0.1, X, Y, inducing=X[:5])
+    for model in (sb.ExactPosterior(K, 0.1, table, Y), sb.SparsePosterior(K, 0.1, table, Y, inducing=X[:5]), sb.SparsePosterior.load(bare.save(columns=["a", "b"]))):
+        for known in (model, pickle.loads(pickle.dumps(model))):
+            np.testing.assert_array_equal(known.mean(table), known.mean(X))
+            for wrong in (table[["b", "a"]], table.rename(columns={"a": "c"})):
+                with pytest.raises(sb.Error, match="and those of the model a, b, in this order"):
+                    known.mean(wrong)
+    np.testing.assert_array_equal(bare.mean(table[["b", "a"]]), bare.mean(X[:, ::-1]))
+    space = sb.Space(a=sb.Float(0, 1), b=sb.Float(0, 1))
+    np.testing.assert_array_equal(space.points(table[["b", "a"]]), X)
+    with pytest.raises(sb.Error, match="it needs 'a', 'b'"):
+        space.points(table.rename(columns={"a": "c"}))
+
+
+def test_a_model_that_was_updated_forgets_its_calibration_where_warnings_are_errors() -> None:
+    model = sb.SparsePosterior(K, 0.1, X, Y, inducing=X[:5])._with_facts({"calibration": {}, "target": "y"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="lie where the inducing points explain less"):
+            model.update(X + 30, Y)
+    assert len(model) == 80 and model.facts == {"target": "y"}
 
 
 def test_what_nobody_said_a_new_response_is_like_has_no_noise_of_its_own() -> None:

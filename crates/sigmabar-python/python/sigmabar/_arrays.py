@@ -101,6 +101,22 @@ def vector(values: Any, what: str = "responses") -> Floats:
     return array
 
 
+def names_of(values: Any) -> list[str] | None:
+    """The names of a table's columns, where it has some and all are texts."""
+    if not hasattr(values, "iloc") and not _is_table(values):
+        return None
+    names = list(getattr(values, "column_names", getattr(values, "columns", ())))
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def rows_named(values: Any, names: list[str] | None) -> Floats:
+    """Points of a model whose columns have these names: a table with others, or in another order, is refused."""
+    found = names_of(values)
+    if names is not None and found is not None and found != names:
+        raise Error(f"points: the columns are {', '.join(found)}, and those of the model {', '.join(names)}, in this order: choose these")
+    return rows(values)
+
+
 def paired(x: Any, y: Any) -> tuple[Floats, Floats]:
     """Points, and one number for each."""
     refuse_reordered("X", x.index if hasattr(x, "iloc") else None, y, "y")

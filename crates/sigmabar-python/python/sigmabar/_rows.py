@@ -165,9 +165,7 @@ class Plan:
                 f"the parts were summed with different vector instructions ({'; '.join(sums.instructions)}): the model is that of one machine to rounding, not to the bit",
                 stacklevel=2,
             )
-        posterior = SparsePosterior._wrap(self._core.model(sums._core))
-        posterior._facts = json.loads(self._core.about()) if self._core.remark() else {}
-        return posterior
+        return SparsePosterior._wrap(self._core.model(sums._core))._with_facts(json.loads(self._core.about()) if self._core.remark() else {})
 
     def model_bytes(self, sums: Accumulator) -> bytes:
         """The model file of ``sigmabar merge``, byte for byte."""
