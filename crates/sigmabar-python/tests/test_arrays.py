@@ -330,6 +330,8 @@ def test_columns_go_by_their_names_where_the_model_knows_them() -> None:
     np.testing.assert_array_equal(bare.mean(table[["b", "a"]]), bare.mean(X[:, ::-1]))
     space = sb.Space(a=sb.Float(0, 1), b=sb.Float(0, 1))
     np.testing.assert_array_equal(space.points(table[["b", "a"]]), X)
+    polars = pytest.importorskip("polars")
+    np.testing.assert_array_equal(space.points(polars.DataFrame({"b": X[:, 1], "a": X[:, 0]})), X)
     with pytest.raises(sb.Error, match="it needs 'a', 'b'"):
         space.points(table.rename(columns={"a": "c"}))
 

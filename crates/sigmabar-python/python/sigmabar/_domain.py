@@ -283,9 +283,10 @@ class Space(Domain):
         return list(self._named)
 
     def points(self, params: Any) -> Any:
-        """The same; a table of pandas goes by the names of its columns, as its rows would one by one."""
-        by_name = self._has_names and hasattr(params, "iloc") and names_of(params) is not None
-        return super().points(params.to_dict("records") if by_name else params)
+        """The same; a table of pandas or Polars goes by the names of its columns, as its rows would one by one."""
+        if self._has_names and names_of(params) is not None:
+            params = params.to_dict("records") if hasattr(params, "iloc") else params.to_dicts() if hasattr(params, "to_dicts") else params
+        return super().points(params)
 
     def params(self, point: Any, index: int | None = None) -> dict[str, Any]:
         return {name: _value_of(column, float(v)) for (name, column), v in zip(self._named.items(), np.ravel(point))}

@@ -44,7 +44,9 @@ impl Certificate {
                 self.premises.calibration.map_or_else(|| missing("premises.calibration"), |c| self.check_calibration(c.value))
             }
             _ if !self.label().is_certified() => Ok(()),
-            _ if !self.is_proved() => Err(Error::Premise { what: "this certificate", reason: "its theorem does not prove such a claim: it was altered" }),
+            _ if !self.is_proved() => {
+                Err(Error::Premise { what: "this certificate", reason: "its theorem does not prove such a claim: it was altered" })
+            }
             _ if self.premises.norm_bound.value.is_none() => missing("premises.norm_bound"),
             _ if self.premises.noise.value.is_none() => missing("premises.noise"),
             _ => Ok(()),
