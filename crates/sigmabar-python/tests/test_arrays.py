@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import pickle
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -288,3 +290,65 @@ def test_the_log_evidence_lies_in_its_bracket() -> None:
         bracket = sb.SparsePosterior(kernel, tau, X, Y, inducing=X).log_evidence
         exact = sb.ExactPosterior(kernel, tau, X, Y).log_evidence
         assert bracket.lower <= exact <= bracket.upper
+
+
+def test_labels_in_another_order_are_refused() -> None:
+    """Rows go by their places: a column sorted by itself paired each point with the result of another, and the claim was called certified."""
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X, columns=["a", "b"])
+    results = pandas.Series(Y)
+    np.testing.assert_array_equal(means(table, results), EXPECTED)
+    np.testing.assert_array_equal(means(table, results.set_axis(range(7, 47))), EXPECTED)
+    shuffled = results.sort_values()
+    for taken in (
+        lambda y: means(table, y),
+        lambda y: sb.SparsePosterior(K, 0.1, table, y, inducing=X[:5]),
+        lambda y: sb.fit_hyperparameters(K, table, y, starts=1),
+    ):
+        with pytest.raises(sb.Error, match=r"y has the labels of X in another order.*y\.to_numpy\(\)"):
+            taken(shuffled)
+    np.testing.assert_array_equal(means(table.loc[shuffled.index], shuffled.loc[shuffled.index]), means(X[shuffled.index], Y[shuffled.index]))
+    run = sb.Strategy("sobol", domain=([0.0], [1.0]), budget=8)
+    asked = run.ask()
+    found = pandas.Series(asked.points[:, 0], index=asked.ids)
+    with pytest.raises(sb.Error, match="values has the labels of ids in another order"):
+        run.tell(asked.ids, found.sort_values())
+    run.tell(asked.ids, found)
+
+
+def test_columns_go_by_their_names_where_the_model_knows_them() -> None:
+    """They went by place: a table with its columns in another order got an interval, with its label, for another point."""
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X, columns=["a", "b"])
+    bare = sb.SparsePosterior(K, 0.1, X, Y, inducing=X[:5])
+    for model in (sb.ExactPosterior(K, 0.1, table, Y), sb.SparsePosterior(K, 0.1, table, Y, inducing=X[:5]), sb.SparsePosterior.load(bare.save(columns=["a", "b"]))):
+        for known in (model, pickle.loads(pickle.dumps(model))):
+            np.testing.assert_array_equal(known.mean(table), known.mean(X))
+            for wrong in (table[["b", "a"]], table.rename(columns={"a": "c"})):
+                with pytest.raises(sb.Error, match="and those of the model a, b, in this order"):
+                    known.mean(wrong)
+    np.testing.assert_array_equal(bare.mean(table[["b", "a"]]), bare.mean(X[:, ::-1]))
+    space = sb.Space(a=sb.Float(0, 1), b=sb.Float(0, 1))
+    np.testing.assert_array_equal(space.points(table[["b", "a"]]), X)
+    polars = pytest.importorskip("polars")
+    np.testing.assert_array_equal(space.points(polars.DataFrame({"b": X[:, 1], "a": X[:, 0]})), X)
+    with pytest.raises(sb.Error, match="it needs 'a', 'b'"):
+        space.points(table.rename(columns={"a": "c"}))
+
+
+def test_a_model_that_was_updated_forgets_its_calibration_where_warnings_are_errors() -> None:
+    model = sb.SparsePosterior(K, 0.1, X, Y, inducing=X[:5])._with_facts({"calibration": {}, "target": "y"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="lie where the inducing points explain less"):
+            model.update(X + 30, Y)
+    assert len(model) == 80 and model.facts == {"target": "y"}
+
+
+def test_what_nobody_said_a_new_response_is_like_has_no_noise_of_its_own() -> None:
+    """Another noise was passed over without a word, and the interval was about responses like those of the data."""
+    p = sb.ExactPosterior(K, 0.1, X, Y + 0.1)
+    assert p.prediction_interval(X[:1]).label == "conformal"
+    for model in (p, sb.SparsePosterior(K, 0.1, X, Y, inducing=X[:5])):
+        with pytest.raises(sb.Error, match="new_noise needs norm_bound and noise"):
+            model.prediction_interval(X[:1], new_noise=sb.Gaussian(5.0))

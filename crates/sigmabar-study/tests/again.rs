@@ -1,10 +1,10 @@
 //! What may have been measured a second time: the first value may be why.
 
 use crate::changes::{batch, begun, from_rows, tell};
-use crate::support::{ask, certified, spec};
+use crate::support::{ask, certified, spec, truth};
 
 use sigmabar::Origin;
-use sigmabar_study::{AskRequest, Asked, EventKind, Study};
+use sigmabar_study::{AskRequest, Asked, EventKind, Study, TrialResult};
 use std::time::Duration;
 
 /// A worker that keeps unwelcome results to itself until its lease has run out has the setting measured again.
@@ -125,4 +125,24 @@ fn a_study_of_before_that_retries_in_silence_opens_and_certifies_nothing() {
     let advice = from_rows(&study);
     assert!(!advice.label().is_certified());
     assert!(advice.certificate.premises.losses.value > 0);
+}
+
+/// A sheet that is told to a second study of the file, begun when its results were known, proves nothing of premises that were changed meanwhile; results of its own do, and under the same
+/// premises nothing was changed.
+#[test]
+fn results_that_were_known_before_premises_were_changed_prove_nothing_of_them() {
+    let (_directory, first) = begun(&certified());
+    batch(&first);
+    assert_eq!(first.recommend().unwrap().unwrap().label().to_string(), "certified");
+    for (norm, by, label) in [(2, 0.0, "certified"), (3, 0.0, "estimated"), (3, 1e-3, "certified")] {
+        let text = certified().to_toml().replace("norm_bound = 2", &format!("norm_bound = {norm}"));
+        let second = Study::create(first.file(), &format!("{norm}, {by}"), &spec(&text)).unwrap();
+        for trial in ask(&second, "worker", usize::MAX) {
+            let TrialResult::Value { value, .. } = truth(&trial) else { panic!() };
+            second.tell(trial.id, TrialResult::Value { value: value + by, standard_error: None, replicates: None }).unwrap();
+        }
+        assert_eq!(second.recommend().unwrap().unwrap().label().to_string(), label, "{norm}, {by}");
+    }
+    // What is told later has changed nothing that was declared before.
+    assert_eq!(first.recommend().unwrap().unwrap().label().to_string(), "certified");
 }

@@ -74,7 +74,7 @@ pub use features::FeatureMap;
 pub use information::Information;
 pub use kernel::Kernel;
 pub use noise::Noise;
-pub use number::Number;
+pub use number::{MANY_DIGITS, Number, last_digit};
 pub use origin::{Origin, Sourced};
 pub use points::{Collected, Observations, Points, PointsRef, Prior};
 pub use posterior::Posterior;

@@ -423,6 +423,10 @@ fn a_certificate_that_was_altered_is_refused_by_field() {
         ] {
             assert!(refused(path, value).contains(field), "{path} = {value}: {:?}", refused(path, value));
         }
+        // What is certified about points or a design says nothing about the best setting.
+        let mut altered = json.clone();
+        altered["claim"] = "optimum".into();
+        assert!(serde_json::from_value::<Certificate>(altered).unwrap_err().to_string().contains("its theorem does not prove"));
     }
     let mut altered = serde_json::to_value(&of_side).unwrap();
     altered["bounds"]["residual_norm"]["value"] = (-1.0).into();

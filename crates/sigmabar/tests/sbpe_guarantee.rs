@@ -2,7 +2,7 @@
 
 use crate::sbpe_support;
 
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sbpe_support::{DELTA, Drawn, Known, Verdict, attack, exact_weights, finish, sbpe, uniform};
@@ -170,7 +170,7 @@ fn paper_rules_keep_the_maximiser_and_rule_out_less() {
 
 /// What an objective shows that keeps its results: each setting has one draw of the noise, however often it is asked for. Of how many runs the gap or the interval was false, and in
 /// how many something was still ruled out.
-fn kept(runs: u64, lengths: &[usize], (level, jitter): (f64, f64)) -> (f64, f64) {
+fn kept(runs: u64, lengths: &[usize], (level, jitter): (f64, f64), processes: usize) -> (f64, f64) {
     let budget = lengths.iter().sum();
     let judged: Vec<(bool, bool)> = (0..runs)
         .into_par_iter()
@@ -178,13 +178,14 @@ fn kept(runs: u64, lengths: &[usize], (level, jitter): (f64, f64)) -> (f64, f64)
             let known = Known::random(kernel(seed as usize, 0.1), 1, 6, 1.0, level, seed);
             let drawn = if seed.is_multiple_of(2) { Drawn::Gaussian } else { Drawn::Uniform };
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            let noise: Vec<f64> = known.values.iter().map(|_| drawn.draw(level, &mut rng)).collect();
+            let noise: Vec<f64> = (0..processes * known.values.len()).map(|_| drawn.draw(level, &mut rng)).collect();
             let plan = Sbpe::default().with_schedule(Schedule::Lengths(lengths.to_vec()));
             let mut run = Strategy::new(known.problem(budget, drawn, seed), sbpe(plan)).unwrap();
             let mut told = 0.0;
             finish(&mut run, |i| {
                 told += 1.0;
-                known.values[i] + noise[i] + jitter * told
+                let process = rng.random_range(0..processes);
+                known.values[i] + noise[process * known.values.len() + i] + jitter * told
             });
             let advice = run.recommend().unwrap().unwrap();
             // Noise that never averages out may refute the premises by itself: nothing is claimed then.
@@ -212,17 +213,27 @@ fn kept(runs: u64, lengths: &[usize], (level, jitter): (f64, f64)) -> (f64, f64)
 #[test]
 fn an_objective_that_keeps_its_results_gets_no_narrower_claims_for_repeats() {
     for lengths in [&[60][..], &[20, 40], &[12, 24, 24]] {
-        let (wrong, useful) = kept(400, lengths, (0.3, 0.0));
+        let (wrong, useful) = kept(400, lengths, (0.3, 0.0), 1);
         println!("{lengths:?}: false {wrong}, something ruled out {useful}");
         assert!(wrong <= DELTA, "{lengths:?}: {wrong}");
     }
     // Where the rule does not see that they are one, as many as that are false.
-    let unseen = kept(400, &[60], (0.3, 1e-12)).0;
+    let unseen = kept(400, &[60], (0.3, 1e-12), 1).0;
     println!("unseen: false {unseen}");
     assert!(unseen > 2.0 * DELTA, "{unseen}");
     // Less noise: the claims are not empty.
-    let (wrong, useful) = kept(100, &[60], (0.05, 0.0));
+    let (wrong, useful) = kept(100, &[60], (0.05, 0.0), 1);
     assert!(wrong <= DELTA && useful > 0.3, "{useful}");
+}
+
+/// Two processes of an objective that keep their results each for itself: a setting has two values, and each of them many times.
+#[test]
+fn what_each_of_two_processes_keeps_counts_as_one() {
+    let (wrong, useful) = kept(400, &[60], (0.3, 0.0), 2);
+    println!("false {wrong}, something ruled out {useful}");
+    assert!(wrong <= DELTA, "{wrong}");
+    let (wrong, useful) = kept(100, &[60], (0.05, 0.0), 2);
+    assert!(wrong <= DELTA && useful > 0.3, "{wrong}, {useful}");
 }
 
 /// Repeats of noise that is new each time are what they were, whatever the rule about equal ones; values that several settings share say nothing.

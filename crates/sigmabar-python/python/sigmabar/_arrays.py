@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._checks import refuse_lost
+from ._checks import refuse_lost, refuse_masked, refuse_reordered
 from ._core import Error
 from ._interchange import interchanged_rows
 
@@ -40,9 +40,7 @@ def _numbers(values: Any, what: str) -> Floats:
 
 def _plain(values: Any, what: str) -> Floats:
     """An array, or nested sequences of numbers."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        place = ", ".join(str(i) for i in np.argwhere(np.ma.getmaskarray(values))[0])
-        raise Error(f"{what}: the value at [{place}] is masked; drop its row or fill it in")
+    refuse_masked(values, what)
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -101,6 +99,28 @@ def vector(values: Any, what: str = "responses") -> Floats:
     if array.ndim != 1:
         raise Error(f"{what} must be one-dimensional, not of shape {array.shape}")
     return array
+
+
+def names_of(values: Any) -> list[str] | None:
+    """The names of a table's columns, where it has some and all are texts."""
+    if not hasattr(values, "iloc") and not _is_table(values):
+        return None
+    names = list(getattr(values, "column_names", getattr(values, "columns", ())))
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def rows_named(values: Any, names: list[str] | None) -> Floats:
+    """Points of a model whose columns have these names: a table with others, or in another order, is refused."""
+    found = names_of(values)
+    if names is not None and found is not None and found != names:
+        raise Error(f"points: the columns are {', '.join(found)}, and those of the model {', '.join(names)}, in this order: choose these")
+    return rows(values)
+
+
+def paired(x: Any, y: Any) -> tuple[Floats, Floats]:
+    """Points, and one number for each."""
+    refuse_reordered("X", x.index if hasattr(x, "iloc") else None, y, "y")
+    return rows(x), vector(y)
 
 
 def floats(values: Any, what: str) -> list[float]:

@@ -18,7 +18,7 @@ _LARGEST_SEED = 2**64 - 1
 def number(value: Any, what: str) -> float:
     """A real number. Neither a text that looks like one nor yes or no is meant as a number."""
     try:
-        if isinstance(value, (str, bytes, bool, np.bool_)):
+        if isinstance(value, (str, bytes, bool, np.bool_, np.complexfloating)):
             raise TypeError
         return float(value)
     except OverflowError:
@@ -30,6 +30,24 @@ def number(value: Any, what: str) -> float:
 def number_or_none(value: Any, what: str) -> float | None:
     """A real number, or none."""
     return None if value is None else number(value, what)
+
+
+def refuse_reordered(of: Any, labels: Any, values: Any, what: str) -> None:
+    """Refuses a column of pandas whose labels are those of its rows in another order: pandas would put them together by label, and here they go by place."""
+    if labels is None or not hasattr(values, "iloc") or len(labels) != len(values) or values.index.equals(labels):
+        return
+    given, wanted = list(values.index), list(labels)
+    if given != wanted and set(given) == set(wanted):
+        raise Error(
+            f"{what} has the labels of {of} in another order, and they are taken by their places: put both in one order, as {what}.loc[…] does, or drop the labels with {what}.to_numpy()"
+        )
+
+
+def refuse_masked(values: Any, what: str) -> None:
+    """Refuses a value that is masked: what stands under a mask is anything."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        place = ", ".join(str(i) for i in np.argwhere(np.ma.getmaskarray(values))[0])
+        raise Error(f"{what}: the value at [{place}] is masked; drop its row or fill it in")
 
 
 def refuse_lost(values: Any, array: Any, found: Any, what: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from . import _noise
-from ._arrays import rows, vector
+from ._arrays import paired, rows
 from ._core import Error, digest
 from ._core import Kernel as CoreKernel
 from ._evidence import fit_hyperparameters
@@ -243,7 +243,7 @@ def model_of(data: bytes) -> SparsePosterior:
 
 def slope_of(plan: bytes, model: bytes, chunk: int, X: Any, y: Any) -> bytes:
     """What a worker does with the rows of a chunk for the gradient of the evidence."""
-    return plan_of(plan)._core.slope_leaf(model_of(model)._core, chunk, rows(X), vector(y))
+    return plan_of(plan)._core.slope_leaf(model_of(model)._core, chunk, *paired(X, y))
 
 
 def bytes_of(sums: Accumulator) -> bytes:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import Floats, floats, rows
+from ._arrays import Floats, floats, names_of, rows
 from ._checks import count as whole
 from ._checks import number, seed_of, text
 from ._core import Error
@@ -281,6 +281,12 @@ class Space(Domain):
     def names(self) -> list[str]:
         """The names of the parameters."""
         return list(self._named)
+
+    def points(self, params: Any) -> Any:
+        """The same; a table of pandas or Polars goes by the names of its columns, as its rows would one by one."""
+        if self._has_names and names_of(params) is not None:
+            params = params.to_dict("records") if hasattr(params, "iloc") else params.to_dicts() if hasattr(params, "to_dicts") else params
+        return super().points(params)
 
     def params(self, point: Any, index: int | None = None) -> dict[str, Any]:
         return {name: _value_of(column, float(v)) for (name, column), v in zip(self._named.items(), np.ravel(point))}

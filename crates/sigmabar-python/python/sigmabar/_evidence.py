@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from . import _core
-from ._arrays import rows, vector
+from ._arrays import names_of, paired, vector
 from ._checks import count, flag, number, pair, seed_of, text, text_or_none
 from ._kernels import Kernel, kernel_core
 from ._learnt import LearntNumber, sourced, sourced_or_none
@@ -111,7 +111,8 @@ def fit_hyperparameters(
         "additive": flag(additive, "additive"),
     }
     core, elbo, upper, template, capped = _core.fit_hyperparameters(
-        [kernel_core(k) for k in kernels], rows(X), vector(y), text_or_none(collected, "collected"), sourced_or_none(mean, "mean"), sourced(unit, "unit"), options, None if weights is None else vector(weights, "weights")
+        [kernel_core(k) for k in kernels], *paired(X, y), text_or_none(collected, "collected"), sourced_or_none(mean, "mean"), sourced(unit, "unit"), options, None if weights is None else vector(weights, "weights")
     )
     posterior = SparsePosterior._wrap(core)
+    posterior._names = names_of(X)
     return Learnt(posterior.kernel, posterior.tau, elbo, upper, posterior, template, capped)

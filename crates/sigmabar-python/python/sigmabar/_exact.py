@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
-from ._arrays import Floats, rows, vector
+from ._arrays import Floats, names_of, paired, rows_named
 from ._checks import count, flag, number, seed_of, text_or_none
 from ._interval import Interval, check_claim, claim_from, interval_from
 from ._kernels import Kernel, kernel_core
@@ -53,8 +53,9 @@ class ExactPosterior:
     ) -> None:
         self.kernel = kernel
         self.tau = tau
+        self._names = names_of(X)
         # Copies, which no later change of the arrays reaches: the model is written down as what it was made of.
-        points, values = rows(X).copy(), vector(y).copy()
+        points, values = (array.copy() for array in paired(X, y))
         how = (text_or_none(collected, "collected"), flag(distinct_rows, "distinct_rows"))
         self._made_of = (points, values, how, mean, unit)
         self._core = _core.ExactPosterior.fit(
@@ -67,8 +68,11 @@ class ExactPosterior:
             sourced(unit, "unit"),
         )
 
+    def _rows(self, x: Any) -> Floats:
+        return rows_named(x, self._names)
+
     def __reduce__(self) -> Any:
-        return (_fitted_again, (self.kernel, self.tau, *self._made_of))
+        return (_fitted_again, (self.kernel, self.tau, *self._made_of, self._names))
 
     def __len__(self) -> int:
         return len(self._made_of[1])
@@ -78,28 +82,28 @@ class ExactPosterior:
 
     def mean(self, x: Any) -> Floats:
         """The mean at each point."""
-        return self._core.mean(rows(x))
+        return self._core.mean(self._rows(x))
 
     def std(self, x: Any) -> Floats:
         """The standard deviation at each point."""
-        return self._core.std(rows(x))
+        return self._core.std(self._rows(x))
 
     def predict(self, x: Any) -> tuple[Floats, Floats]:
         """Mean and standard deviation."""
-        queries = rows(x)
+        queries = self._rows(x)
         return self._core.mean(queries), self._core.std(queries)
 
     def covariance(self, x: Any) -> Floats:
         """The covariance of the values at the points."""
-        return self._core.covariance(rows(x))
+        return self._core.covariance(self._rows(x))
 
     def weights(self, x: Any) -> Floats:
         """One row for each point: the mean is these weights times the responses."""
-        return self._core.weights(rows(x))
+        return self._core.weights(self._rows(x))
 
     def sample(self, x: Any, size: int = 1, seed: int = 0) -> Floats:
         """``size`` draws of the function at the points, one per row."""
-        return self._core.sample(rows(x), count(size, "size"), seed_of(seed))
+        return self._core.sample(self._rows(x), count(size, "size"), seed_of(seed))
 
     def interval(
         self,
@@ -121,7 +125,7 @@ class ExactPosterior:
         sign, simulates normal noise, and cuts ``"uniform"`` bands out of an ellipsoid (algorithm notes 14). ``"continuous"`` belongs to the sparse one.
         """
         claim = claim_from(norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated)
-        return interval_from(self._core.interval(rows(x), claim))
+        return interval_from(self._core.interval(self._rows(x), claim))
 
     def prediction_interval(
         self,
@@ -147,13 +151,13 @@ class ExactPosterior:
         >>> iv.label, iv.certificate.delta
         ('conformal', 0.1)
         """
-        check_claim(norm_bound, noise, coverage, side)
+        check_claim(norm_bound, noise, coverage, side, new_noise)
         if norm_bound is None:
-            return interval_from(self._core.left_out_interval(rows(x), number(delta, "delta")))
+            return interval_from(self._core.left_out_interval(self._rows(x), number(delta, "delta")))
         claim = claim_from(
             norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated, new_noise=new_noise
         )
-        return interval_from(self._core.prediction_interval(rows(x), claim))
+        return interval_from(self._core.prediction_interval(self._rows(x), claim))
 
     @property
     def log_evidence(self) -> float:
@@ -177,6 +181,8 @@ class ExactPosterior:
 
 
 def _fitted_again(
-    kernel: Kernel, tau: float, X: Floats, y: Floats, how: tuple[Collected | None, bool], mean: float | None, unit: float
+    kernel: Kernel, tau: float, X: Floats, y: Floats, how: tuple[Collected | None, bool], mean: float | None, unit: float, names: list[str] | None = None
 ) -> ExactPosterior:
-    return ExactPosterior(kernel, tau, X, y, collected=how[0], distinct_rows=how[1], mean=mean, unit=unit)
+    posterior = ExactPosterior(kernel, tau, X, y, collected=how[0], distinct_rows=how[1], mean=mean, unit=unit)
+    posterior._names = names
+    return posterior

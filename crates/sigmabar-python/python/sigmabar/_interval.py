@@ -95,7 +95,7 @@ def claim_from(
     )
 
 
-def check_claim(norm_bound: float | None, noise: Noise | None, coverage: str, side: str) -> None:
+def check_claim(norm_bound: float | None, noise: Noise | None, coverage: str, side: str, new_noise: Noise | None = None) -> None:
     """A theorem needs both premises; without any there is only the model's word, or calibration, at each point and on both sides."""
     if (norm_bound is None) != (noise is None):
         raise Error("give norm_bound and noise together for a theorem, or neither for the model's own interval")
@@ -103,3 +103,5 @@ def check_claim(norm_bound: float | None, noise: Noise | None, coverage: str, si
         raise Error(f'coverage="{coverage}" needs norm_bound and noise: without them there is only the model\'s word, point by point')
     if norm_bound is None and side != "both":
         raise Error(f'side="{side}" needs norm_bound and noise: without them intervals are two-sided, and leaving one end away wins nothing')
+    if norm_bound is None and new_noise is not None:
+        raise Error("new_noise needs norm_bound and noise: without them the interval is about a response like those of the data")

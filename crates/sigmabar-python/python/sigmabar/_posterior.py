@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import Floats, rows, vector
+from ._arrays import Floats, names_of, paired, rows_named, vector
 from ._certificate import Certificate, warned
 from ._checks import count, flag, number, saved, seed_of, text, text_or_none
 from ._core import Error
@@ -46,6 +46,7 @@ class SparsePosterior:
     """
 
     _facts: Mapping[str, Any] = {}
+    _names: list[str] | None = None
 
     def __init__(
         self,
@@ -61,12 +62,11 @@ class SparsePosterior:
         unit: float = 1.0,
         weights: Any = None,
     ) -> None:
-        points = inducing_points(inducing)
+        points, self._names = inducing_points(inducing), names_of(X)
         self._core = _core.Posterior.fit(
             kernel_core(kernel),
             sourced(tau, "tau"),
-            rows(X),
-            vector(y),
+            *paired(X, y),
             points,
             (text_or_none(collected, "collected"), flag(distinct_rows, "distinct_rows")),
             sourced_or_none(mean, "mean"),
@@ -104,6 +104,9 @@ class SparsePosterior:
         seen = self._learnt_on(source)
         return marked(mean, source, seen), marked(unit, source, seen), source != "declared"
 
+    def _rows(self, x: Any) -> Floats:
+        return rows_named(x, self._names)
+
     def _learnt_on(self, source: str) -> list[int]:
         """The rows that something of this source was learnt on."""
         rows, learnt_on = self._core.seen()
@@ -121,31 +124,31 @@ class SparsePosterior:
 
     def mean(self, x: Any) -> Floats:
         """The mean at each point: by far the cheapest question."""
-        return self._core.mean(rows(x))
+        return self._core.mean(self._rows(x))
 
     def std(self, x: Any) -> Floats:
         """The standard deviation at each point."""
-        return self._core.std(rows(x))
+        return self._core.std(self._rows(x))
 
     def predict(self, x: Any) -> tuple[Floats, Floats]:
         """Mean and standard deviation."""
-        return self._core.predict(rows(x))
+        return self._core.predict(self._rows(x))
 
     def covariance(self, x: Any) -> Floats:
         """The covariance of the values at the points."""
-        return self._core.covariance(rows(x))
+        return self._core.covariance(self._rows(x))
 
     def variance_parts(self, x: Any) -> VarianceParts:
         """Where the variance comes from."""
-        return VarianceParts(*self._core.variance_parts(rows(x)))
+        return VarianceParts(*self._core.variance_parts(self._rows(x)))
 
     def weights(self, x: Any) -> Floats:
         """One row for each point, one column for each observation: the mean is these weights times the responses (less their prior mean)."""
-        return self._core.weights(rows(x))
+        return self._core.weights(self._rows(x))
 
     def sample(self, x: Any, size: int = 1, seed: int = 0) -> Floats:
         """``size`` draws of the function at the points, one per row."""
-        return self._core.sample(rows(x), count(size, "size"), seed_of(seed))
+        return self._core.sample(self._rows(x), count(size, "size"), seed_of(seed))
 
     def update(self, x: Any, y: Any, *, collected: Collected | None = None) -> None:
         """Takes in more observations, a block at a time; all or, on an error, none. Rows where there are no inducing points are told of by a warning. Unless ``collected`` declares it again, nobody vouches for the points from here on.
@@ -156,15 +159,15 @@ class SparsePosterior:
         >>> len(p)
         3
         """
-        unexplained = self._core.update(rows(x), vector(y if hasattr(y, "__len__") else [y]), text_or_none(collected, "collected"))
+        unexplained = self._core.update(self._rows(x), paired(x, y if hasattr(y, "__len__") else [y])[1], text_or_none(collected, "collected"))
+        # How the model did before says nothing about this one; whoever makes errors of warnings gets one here.
+        self._facts = {key: fact for key, fact in self._facts.items() if key not in ("scores", "held_out", "calibration", "parts")}
         if unexplained:
             warnings.warn(
                 f"{unexplained} of the new rows lie where the inducing points explain less than half of the function's variance: the model learns little there; "
                 "fit again with inducing points among them",
                 stacklevel=2,
             )
-        # How the model did before says nothing about this one.
-        self._facts = {key: fact for key, fact in self._facts.items() if key not in ("scores", "held_out", "calibration", "parts")}
 
     @property
     def variational(self) -> Variational:
@@ -256,7 +259,7 @@ class SparsePosterior:
         """
         check_claim(norm_bound, noise, coverage, side)
         claim = claim_from(norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated)
-        return interval_from(self._core.interval(rows(x), claim))
+        return interval_from(self._core.interval(self._rows(x), claim))
 
     def breakdown(self, x: Any, threshold: float, norm_bound: float, noise: Noise, delta: float = 0.05) -> Breakdown:
         """For each point the largest norm bound, and the largest noise level at ``norm_bound``, under which its interval still lies on the same side of ``threshold``: "above 80"
@@ -272,7 +275,7 @@ class SparsePosterior:
         (True, True, True)
         """
         claim = claim_from(norm_bound, noise, delta)
-        norms, levels, certificate = self._core.breakdown(rows(x), claim, number(threshold, "threshold"))
+        norms, levels, certificate = self._core.breakdown(self._rows(x), claim, number(threshold, "threshold"))
 
         def ends(found: list[float | None]) -> Floats:
             return np.array([np.nan if end is None else end for end in found])
@@ -304,7 +307,7 @@ class SparsePosterior:
         >>> bool(np.nanmin(curves[0.5].width - curves[1.0].width) > 0)
         True
         """
-        points, claim = rows(x), claim_from(norm_bound, noise, delta)
+        points, claim = self._rows(x), claim_from(norm_bound, noise, delta)
         return {factor: self._curve(points, claim, number(factor, "factor")) for factor in factors}
 
     def _curve(self, points: Floats, claim: _core.Claim, factor: float) -> IntervalCurve:
@@ -337,14 +340,14 @@ class SparsePosterior:
         >>> bool(about_y.width[0] > about_f.width[0])
         True
         """
-        check_claim(norm_bound, noise, coverage, side)
+        check_claim(norm_bound, noise, coverage, side, new_noise)
         conformal = self._conformal() if norm_bound is None else None
         if conformal is not None and conformal.suffices(number(delta, "delta")):
-            return interval_from(conformal.interval(rows(x), number(delta, "delta")))
+            return interval_from(conformal.interval(self._rows(x), number(delta, "delta")))
         claim = claim_from(
             norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated, new_noise=new_noise
         )
-        return interval_from(self._core.prediction_interval(rows(x), claim))
+        return interval_from(self._core.prediction_interval(self._rows(x), claim))
 
     def _conformal(self) -> _core.Conformal | None:
         """What calibrates intervals for new responses: rows kept from the model, or all of them in parts, as ``sigmabar fit`` wrote it."""
@@ -410,11 +413,15 @@ class SparsePosterior:
         return cls._restored(saved(data, "data"), ([], []))
 
     @classmethod
-    def _restored(cls, data: bytes, seen: tuple[list[int], list[int]]) -> SparsePosterior:
+    def _restored(cls, data: bytes, seen: tuple[list[int], list[int]], names: list[str] | None = None) -> SparsePosterior:
         core, remark = _core.Posterior.from_bytes(data, seen)
         posterior = cls._wrap(core)
-        posterior._facts = json.loads(remark) if remark else {}
-        return posterior
+        return posterior._with_facts(json.loads(remark) if remark else {}, names)
+
+    def _with_facts(self, facts: dict[str, Any], names: list[str] | None = None) -> SparsePosterior:
+        """With what was written beside it, the names of its columns among it."""
+        self._facts, self._names = facts, names or [feature["name"] for feature in facts.get("features") or []] or None
+        return self
 
     def __reduce__(self) -> Any:
-        return (SparsePosterior._restored, (self.save(), self._core.seen()))
+        return (SparsePosterior._restored, (self.save(), self._core.seen(), self._names))

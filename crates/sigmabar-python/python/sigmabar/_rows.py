@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import rows, vector
+from ._arrays import paired, rows, vector
 from ._checks import count, flag, number, saved, seed_of, text, text_or_none
 from ._core import Accumulator as _SumsCore
 from ._core import Error
@@ -118,7 +118,7 @@ class Plan:
 
     def leaf(self, chunk: int, X: Any, y: Any) -> Accumulator:
         """The sums of a chunk whose rows are given. A NaN is a missing value."""
-        points, values = rows(X), vector(y)
+        points, values = paired(X, y)
         if len(points) != len(values):
             raise Error(f"chunk {chunk} has {len(points)} points and {len(values)} responses")
         return Accumulator._wrap(self, self._core.leaf(count(chunk, "chunk"), points, values))
@@ -165,9 +165,7 @@ class Plan:
                 f"the parts were summed with different vector instructions ({'; '.join(sums.instructions)}): the model is that of one machine to rounding, not to the bit",
                 stacklevel=2,
             )
-        posterior = SparsePosterior._wrap(self._core.model(sums._core))
-        posterior._facts = json.loads(self._core.about()) if self._core.remark() else {}
-        return posterior
+        return SparsePosterior._wrap(self._core.model(sums._core))._with_facts(json.loads(self._core.about()) if self._core.remark() else {})
 
     def model_bytes(self, sums: Accumulator) -> bytes:
         """The model file of ``sigmabar merge``, byte for byte."""
@@ -272,7 +270,7 @@ def sampled(seed: int, size: int, chunk: int, X: Any, y: Any) -> list[tuple[int,
     """The rows of smallest hash of one chunk, those with a value that is not finite left out: merged with those of other chunks by :func:`smallest`, they are a sample
     of all.
     """
-    points, values = rows(X), vector(y)
+    points, values = paired(X, y)
     hashes = row_hashes(seed, chunk, len(values))
     whole = np.flatnonzero(np.isfinite(values) & np.isfinite(points).all(axis=1))
     order = whole[np.argsort(hashes[whole], kind="stable")[:size]]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from . import _catalogue, _core
 from ._arrays import Floats, floats, rows
 from ._certificate import Certificate, PremiseRange, warn_of, warned
-from ._checks import count, count_or_none, flag, number, number_or_none, saved, seed_of, text, text_or_none
+from ._checks import count, count_or_none, flag, number, number_or_none, refuse_reordered, saved, seed_of, text, text_or_none
 from ._core import Error
 from ._domain import Domain, check_said, domain_from, said
 from ._html import advice
@@ -364,6 +364,7 @@ class Strategy:
         single = isinstance(ids, (int, np.integer))
         numbers: list[int] = [ids] if single else list(ids)  # type: ignore[list-item, arg-type]
         told = [values] if single or values is None else list(values)
+        refuse_reordered("ids", numbers, values, "values")
         errors = [standard_errors] if single and standard_errors is not None else standard_errors
         results = _results(numbers, "ids", told, errors, replicates)
         warn_of(self._core.tell([(count(i, "ids"), result) for i, result in zip(numbers, results)]))
@@ -412,6 +413,7 @@ class Strategy:
         Only with ``collected="fixed"``, by which you declare that no point was chosen by looking at a response, do they enter certificates; and never rows that
         the kernel or another premise was learnt on.
         """
+        refuse_reordered("points", points.index if hasattr(points, "iloc") else None, values, "values")
         where = rows(points if self._domain is None else self._domain.points(points))
         self._core.attach(where, _results(where, "points", list(values), standard_errors, replicates), text_or_none(collected, "collected"))
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core
-from ._arrays import Floats, rows, vector
+from ._arrays import Floats, paired, rows, vector
 from ._checks import count, number, seed_of
 from ._core import Error
 from ._kernels import Kernel
@@ -51,7 +51,7 @@ def noise_level(x: Any, y: Any, delta: float = 0.005) -> tuple[LearntNumber, Lea
     >>> freedom, s < bound
     (2, True)
     """
-    points, values = rows(x), vector(y)
+    points, values = paired(x, y)
     found = _core.replicates(points, values.tolist(), number(delta, "delta"))
     if found is None:
         raise ValueError("there are no replicates: measure some settings twice or more, or declare the level")

@@ -22,7 +22,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from . import _core
 from ._arrays import Floats
 from ._categories import Categories, place_of
-from ._checks import count, number, refuse_lost
+from ._checks import count, number, refuse_lost, refuse_masked, refuse_reordered
 from ._columns import columns_of
 from ._core import Error
 from ._evidence import fit_hyperparameters
@@ -99,6 +99,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         quarter), reads off them how far the model is wrong, and then fits all rows with what was learnt: the level is exact. "cross" learns five times, each time
         without a fifth: dearer, for few rows, with a proved level of about ``2 * confidence - 1``. "auto" is "split" from 80 rows on and "cross" for fewer;
         with ``None``, and where rows are too few for either, the model's own intervals are all there is, and of few rows they promise too much.
+        With a ``sample_weight`` other than 0 and 1 all rows are kept too: a new response is a single measurement, which is not drawn like rows that are means.
     group : int or str, default None
         A column each value of which is calibrated by itself.
     categorical : list of int or str, default None
@@ -171,6 +172,8 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             self._categories = Categories(table, () if self.categorical is None else self.categorical)
             if self.group is not None:
                 self._group = place_of(table, self.group)
+        refuse_masked(sample_weight, "sample_weight")
+        refuse_reordered("X", X.index if hasattr(X, "iloc") else None, sample_weight, "sample_weight")
         X, y = self._validated(X, y, y_numeric=True, multi_output=True)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if y.ndim == 2 and y.shape[1] > 1:
@@ -180,6 +183,9 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
 
     def _validated(self, X: Any, *y: Any, reset: bool = True, **options: Any) -> Any:
         """Dense numbers, as scikit-learn checks them: names of categories as the numbers they were counted by, dates as days."""
+        for what, given in zip("Xy", (X, *y)):
+            refuse_masked(given, what)
+            refuse_reordered("X", X.index if hasattr(X, "iloc") else None, given, what)
         table, options = columns_of(X), {"dtype": np.float64, "order": "C", **options}
         try:
             if table is not None and table.names is not None:
@@ -222,8 +228,10 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             used = weights > 0
             if not used.any():
                 raise Error("sample_weight is 0 for every row: some must count")
-            X, y, weights = X[used], y[used], weights[used]
-        kept, held = self._parts(X, y, seed)
+            X, y = X[used], y[used]
+            # Where all are measured once, that is all they say.
+            weights = None if (weights[used] == 1).all() else weights[used]
+        kept, held = self._parts(X, y, seed, is_weighted=weights is not None)
         self.posterior_ = self._learnt(X[kept], y[kept], None if weights is None else weights[kept], seed)
         self._calibrated = None
         column = None if group is None else count(group, "group")
@@ -232,8 +240,8 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             self._calibrated = _Calibrated(calibrated)
             if len(X) <= _MOST_TO_REFIT:
                 self.posterior_ = self._refitted(X, y, weights, seed)
-        elif self._is_crossed(len(X)):
-            self._calibrated = self._crossed(X, y, weights, seed, column)
+        elif weights is None and self._is_crossed(len(X)):
+            self._calibrated = self._crossed(X, y, seed, column)
         self._describe()
         return self
 
@@ -295,14 +303,15 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         hamming = Hamming([1.0] * len(names)).columns(names)
         return [kernel.columns(numbers) * hamming for kernel in smooth]
 
-    def _parts(self, X: Floats, y: Floats, seed: int) -> tuple[Any, Any]:
-        """Rows to learn from, and rows that calibrate: as many as make the level exactly the one that was asked for."""
+    def _parts(self, X: Floats, y: Floats, seed: int, *, is_weighted: bool) -> tuple[Any, Any]:
+        """Rows to learn from, and rows that calibrate: as many as make the level exactly the one that was asked for. Rows with weights calibrate nothing: a new response is one
+        measurement, and no row like theirs."""
         rows = len(X)
         if self.calibration not in (None, "auto", "split", "cross"):
             raise Error(f'calibration={self.calibration!r} is not known: choose "auto", "split", "cross" or None')
         everything = np.arange(rows)
         is_split = self.calibration == "split" or self.calibration == "auto" and rows >= _FEWEST_TO_SPLIT
-        if self.norm_bound is not None or not is_split:
+        if self.norm_bound is not None or is_weighted or not is_split:
             return everything, everything[:0]
         needed = _core.calibration_rows_needed(self._delta())
         wanted = min(max(rows // 10, min(max(100, 2 * needed), rows // 4)), max(_MOST_CALIBRATING, 2 * needed))
@@ -316,14 +325,14 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         asked = self.calibration == "cross" or self.calibration == "auto" and few
         return asked and self.norm_bound is None and rows >= 2 * _FOLDS
 
-    def _crossed(self, X: Floats, y: Floats, weights: Any, seed: int, column: int | None) -> _Calibrated:
+    def _crossed(self, X: Floats, y: Floats, seed: int, column: int | None) -> _Calibrated:
         """A model without each fifth of the rows, everything learnt anew."""
         fold = np.argsort(_shuffled(X, y, seed)) % _FOLDS
         bare = clone(self).set_params(calibration=None)
         models, X_out, y_out = [], [], []
         for part in range(_FOLDS):
             kept = fold != part
-            bare._fit_one(X[kept], y[kept], None if weights is None else weights[kept], (*self._hidden()[:1], None, None, self.n_features_in_))
+            bare._fit_one(X[kept], y[kept], None, (*self._hidden()[:1], None, None, self.n_features_in_))
             models.append(bare.posterior_._core)
             X_out.append(X[~kept])
             y_out.append(y[~kept])

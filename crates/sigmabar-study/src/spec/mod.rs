@@ -278,6 +278,15 @@ impl StudySpec {
         taught::fingerprint(&premises)
     }
 
+    /// Whether another study assumes the same: what was measured in it has changed no premise.
+    pub(crate) fn assumes_the_same(&self, other: &Self) -> bool {
+        let of = |spec: &Self| {
+            let StudyFile { prior_mean, unit, norm_bound, noise, kernel, .. } = &spec.file;
+            serde_json::json!([prior_mean, unit, norm_bound, noise, kernel])
+        };
+        of(self) == of(other)
+    }
+
     /// The kernel that this study would have with Matérn-5/2 of these length-scales, one for each parameter.
     pub(crate) fn matern(&self, lengths: &[(String, f64)], variance: f64) -> Result<Kernel> {
         assumptions::matern(&self.space, lengths, variance).map_err(|fault| located(fault, "", |_, _| None))

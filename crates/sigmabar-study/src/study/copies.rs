@@ -1,12 +1,11 @@
-//! Results that were told before: those from which premises were learnt, and those of the pilot.
+//! Results that were told before: those from which premises were learnt, those of the pilot, and those of studies in the same file with other premises.
 
 use super::Study;
-use crate::Result;
+use crate::{Result, StudySpec};
 use rusqlite::Row;
+use sigmabar::{MANY_DIGITS, last_digit};
 use std::collections::BTreeMap;
 
-/// Digits of a number in all of which two measurements hardly ever agree.
-const LONG: usize = 6;
 /// In fewer honest studies than this short numbers agree so often by chance that they count as copies.
 const CHANCE: f64 = 1e-3;
 /// Noise may be so many times smaller than it was said to be, and honest repeats agree more often by as much.
@@ -31,7 +30,7 @@ impl Copies {
             let (digits, last) = last_digit(value);
             // Two normal draws agree to a unit h of the last digit with probability h/(2√π σ) at most.
             let by_chance = QUIETER * (last + 2.0 * step) / (2.0 * std::f64::consts::PI.sqrt() * level);
-            if digits >= LONG {
+            if digits >= MANY_DIGITS {
                 is_certain |= agrees(value, 0.5 * last);
             } else if by_chance < 0.5 {
                 is_equal |= agrees(value, 0.5 * last);
@@ -56,20 +55,12 @@ impl Copies {
     }
 }
 
-/// How many digits a number has, and what the last of them counts.
-fn last_digit(value: f64) -> (usize, f64) {
-    let text = format!("{value:e}");
-    let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
-    let count = digits.chars().filter(char::is_ascii_digit).count();
-    let power = power.parse::<i32>().unwrap_or_default() + 1 - i32::try_from(count).unwrap_or_default();
-    (count, 10_f64.powi(power))
-}
-
 impl Study {
-    /// How many results are copies of some that its premises were learnt from: of another study ([`crate::Taught`]), or of the pilot. Of a setting in several wells each well is looked at.
+    /// How many results are copies of some that its premises were learnt from: of another study ([`crate::Taught`]), or of the pilot; or that were known, under other premises, when it was
+    /// begun. Of a setting in several wells each well is looked at.
     pub(super) fn taught(&self) -> Result<usize> {
-        let (rows, problem) = (self.spec.learnt_rows(), self.spec.problem());
-        if rows.is_empty() && self.spec.pilot() == 0 {
+        let (rows, problem, known_before) = (self.spec.learnt_rows(), self.spec.problem(), self.known_before()?);
+        if rows.is_empty() && self.spec.pilot() == 0 && known_before.is_empty() {
             return Ok(0);
         }
         let look = "SELECT id, settings, value FROM sb_trials WHERE study = ?1 AND state = 'done' AND value IS NOT NULL ORDER BY id";
@@ -77,7 +68,7 @@ impl Study {
         let told: Vec<(i64, String, f64)> = self.store().read(|c| c.prepare_cached(look)?.query_map([self.key], row)?.collect())?;
         let level = problem.noise().map_or(0.0, |noise| noise.std_dev_bound() * problem.prior().unit());
         let of_mean = level / (self.spec.replicates().max(1) as f64).sqrt();
-        let (wells, mut pilot, mut copies) = (self.wells()?, BTreeMap::<String, Vec<f64>>::new(), Copies::default());
+        let (wells, mut pilot, mut copies) = (self.wells()?, known_before, Copies::default());
         for (id, settings, value) in told {
             let wells = wells.get(&id.unsigned_abs()).into_iter().flatten().filter_map(|(_, value)| *value);
             let values: Vec<(f64, f64)> = wells.map(|value| (value, level)).chain([(value, of_mean)]).collect();
@@ -96,6 +87,22 @@ impl Study {
             copies.look(&values, if rows.is_empty() { 0.0 } else { rows.step() }, agrees);
         }
         Ok(copies.count())
+    }
+
+    /// What other studies of the file had measured at each setting before this one was begun, where they assume something else: whoever changes premises has seen it.
+    fn known_before(&self) -> Result<BTreeMap<String, Vec<f64>>> {
+        let mut known = BTreeMap::<String, Vec<f64>>::new();
+        let others = "SELECT o.study, o.spec FROM sb_studies o JOIN sb_studies s ON s.study = ?1 WHERE o.study <> ?1 AND o.created_at <= s.created_at";
+        let other = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
+        let others: Vec<(i64, String)> = self.store().read(|c| c.prepare_cached(others)?.query_map([self.key], other)?.collect())?;
+        let differs = |text: &str| serde_json::from_str::<StudySpec>(text).is_ok_and(|spec| !spec.assumes_the_same(&self.spec));
+        for (other, _) in others.into_iter().filter(|(_, text)| differs(text)) {
+            let told = "SELECT settings, value FROM sb_trials WHERE study = ?1 AND value IS NOT NULL AND told_at <= (SELECT created_at FROM sb_studies WHERE study = ?2)";
+            let row = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, f64>(1)?));
+            let told: Vec<(String, f64)> = self.store().read(|c| c.prepare_cached(told)?.query_map([other, self.key], row)?.collect())?;
+            told.into_iter().for_each(|(settings, value)| known.entry(settings).or_default().push(value));
+        }
+        Ok(known)
     }
 }
 

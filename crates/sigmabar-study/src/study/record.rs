@@ -9,7 +9,7 @@ use sigmabar::{Outcome, Strategy};
 use std::sync::{MutexGuard, PoisonError};
 
 /// Whose bytes a kept strategy is: another version may plan or analyse otherwise, and makes its own from the rows. The last number rises when an analysis comes to other digits.
-const WRITER: &str = concat!("sigmabar-study ", env!("CARGO_PKG_VERSION"), ", analysis 2");
+const WRITER: &str = concat!("sigmabar-study ", env!("CARGO_PKG_VERSION"), ", analysis 3");
 
 /// A study at one moment, as far as its strategy is concerned.
 pub(super) struct Record {

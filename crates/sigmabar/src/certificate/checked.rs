@@ -44,9 +44,21 @@ impl Certificate {
                 self.premises.calibration.map_or_else(|| missing("premises.calibration"), |c| self.check_calibration(c.value))
             }
             _ if !self.label().is_certified() => Ok(()),
+            _ if !self.is_proved() => {
+                Err(Error::Premise { what: "this certificate", reason: "its theorem does not prove such a claim: it was altered" })
+            }
             _ if self.premises.norm_bound.value.is_none() => missing("premises.norm_bound"),
             _ if self.premises.noise.value.is_none() => missing("premises.noise"),
             _ => Ok(()),
+        }
+    }
+
+    /// Whether the theorem is one about what is claimed.
+    fn is_proved(&self) -> bool {
+        match self.claim {
+            Claimed::Function { .. } | Claimed::Response { .. } => matches!(self.theorem, Theorem::Width(_) | Theorem::Energy),
+            Claimed::Optimum => matches!(self.theorem, Theorem::Elimination | Theorem::PaperElimination | Theorem::Energy),
+            Claimed::Error { .. } => self.theorem == Theorem::Design,
         }
     }
 

@@ -2,18 +2,19 @@
 
 use super::ledger::{Ledger, Measured};
 use crate::certificate::Repeated;
+use crate::number::{MANY_DIGITS, last_digit};
 use std::collections::{HashMap, HashSet};
 
-/// Values by the setting at which they were measured.
+/// Values, as they were told, by the setting at which they were measured.
 #[derive(Default)]
 pub(crate) struct Settings {
-    /// The setting of each result.
-    of: Vec<usize>,
-    /// The results of each setting.
-    values: Vec<Vec<f64>>,
+    /// The setting of each result, and its value.
+    of: Vec<(usize, u64)>,
+    /// How many results each setting has.
+    sizes: Vec<usize>,
     known: HashMap<Vec<u64>, usize>,
-    /// At how many settings each value is.
-    places: HashMap<u64, HashSet<usize>>,
+    /// At which settings each value is, and how often.
+    places: HashMap<u64, HashMap<usize, usize>>,
 }
 
 impl Settings {
@@ -26,27 +27,27 @@ impl Settings {
     }
 
     fn push(&mut self, point: &[f64], value: f64) -> usize {
-        let next = self.values.len();
+        let (next, bits) = (self.sizes.len(), (value + 0.0).to_bits());
         let setting = *self.known.entry(point.iter().map(|v| v.to_bits()).collect()).or_insert(next);
         if setting == next {
-            self.values.push(Vec::new());
+            self.sizes.push(0);
         }
-        self.values[setting].push(value);
-        self.of.push(setting);
-        self.places.entry(value.to_bits()).or_default().insert(setting);
+        self.sizes[setting] += 1;
+        self.of.push((setting, bits));
+        *self.places.entry(bits).or_default().entry(setting).or_default() += 1;
         setting
     }
 
-    /// Whether all results of a setting are equal in every digit, and no other setting has that value: where readings are coarse, or successes are counted, equality says nothing.
-    fn is_one(&self, setting: usize) -> bool {
-        let values = &self.values[setting];
-        values.iter().all(|v| v == &values[0]) && self.places[&values[0].to_bits()].len() == 1
-    }
-
-    /// For each result, how many may be the same measurement, itself among them.
+    /// For each result, how many may be the same measurement, itself among them: all that are equal in every digit at its setting, where they are all there are, or have so many
+    /// digits that chance makes none equal. None where another setting has that value: where readings are coarse, or successes are counted, equality says nothing.
     pub fn alike(&self) -> Vec<usize> {
-        let sizes: Vec<usize> = (0..self.values.len()).map(|s| if self.is_one(s) { self.values[s].len() } else { 1 }).collect();
-        self.of.iter().map(|&setting| sizes[setting]).collect()
+        let alike = |&(setting, bits): &(usize, u64)| {
+            let places = &self.places[&bits];
+            let times = places[&setting];
+            let is_kept = times == self.sizes[setting] || last_digit(f64::from_bits(bits)).0 >= MANY_DIGITS;
+            if is_kept && places.len() == 1 { times } else { 1 }
+        };
+        self.of.iter().map(alike).collect()
     }
 }
 
@@ -63,15 +64,17 @@ pub(crate) fn repeats_among<'m>(measured: impl Iterator<Item = Measured<'m>>) ->
 
 fn found<'m>(earlier: impl Iterator<Item = Measured<'m>>, measured: impl Iterator<Item = Measured<'m>>) -> Repeated {
     let mut all = Settings::of(earlier.map(|m| (m.point, m.value)));
-    let before = all.values.len();
+    let (before, first) = (all.sizes.len(), all.of.len());
     let (mut here, mut places) = (Settings::default(), Vec::new());
     for m in measured {
         here.push(m.point, m.value);
         places.push(all.push(m.point, m.value));
     }
-    let again: Vec<usize> = places.iter().copied().filter(|&setting| setting < before).collect();
-    let handed_out = again.iter().filter(|&&setting| all.is_one(setting)).count();
-    let equal = (0..here.values.len()).filter(|&s| here.is_one(s)).map(|s| here.values[s].len() - 1).sum();
+    let (alike, handed) = (all.alike(), all.of[..first].iter().collect::<HashSet<_>>());
+    let handed_out = (first..all.of.len()).filter(|&i| alike[i] > 1 && handed.contains(&all.of[i])).count();
+    let equal: Vec<_> = here.of.iter().zip(here.alike()).filter(|(_, alike)| *alike > 1).collect();
+    let equal = equal.len() - equal.iter().collect::<HashSet<_>>().len();
+    let again = places.iter().filter(|&&setting| setting < before).count();
     let distinct_and_new = places.iter().filter(|&&setting| setting >= before).collect::<HashSet<_>>().len();
-    Repeated { count: places.len() - distinct_and_new, equal, handed_out, anew: again.len() - handed_out }
+    Repeated { count: places.len() - distinct_and_new, equal, handed_out, anew: again - handed_out }
 }

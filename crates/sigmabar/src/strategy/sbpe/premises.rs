@@ -44,6 +44,8 @@ impl<'a> Premises<'a> {
 pub(in crate::strategy) struct Arrived {
     pub points: Vec<f64>,
     pub values: Vec<f64>,
+    /// The values as they were told: in another scale they have other digits.
+    told: Vec<f64>,
     /// The standard error and the number of replicates that came with each.
     pub repeats: Vec<(Option<f64>, u32)>,
 }
@@ -54,8 +56,8 @@ impl Arrived {
     ///
     /// A mean of replicates of light-tailed noise is at least as light-tailed as one of them.
     ///
-    /// Results at one setting that are all equal in every digit may be one that an objective keeps and hands out again. So the $c$ of them count as one: each has level
-    /// $R\sqrt c$. Were they one, the noise has the proxy $R^2AA^\top$ of covariance, $A$ saying which result is which measurement, and a block of ones is at most $c$ times the
+    /// Results at one setting that are equal in every digit may be one that an objective keeps and hands out again, each of its processes its own ([`Settings::alike`]). So the $c$ of
+    /// them count as one: each has level $R\sqrt c$. Were they one, the noise has the proxy $R^2AA^\top$ of covariance, $A$ saying which result is which measurement, and a block of ones is at most $c$ times the
     /// unit matrix, so that $AA^\top\preceq\operatorname{diag}(c_i)$: every bound on linear and quadratic forms holds. Were they measured anew, or exact, the weights are the same
     /// and the widths only larger. So looking at the values to find them spoils nothing, whatever the law; leaving all but one out would choose by the noise where readings are coarse.
     pub fn noise(&self, one: &Noise) -> Result<Noise> {
@@ -75,8 +77,7 @@ impl Arrived {
     /// For each of them, how many measurements may be the same one.
     fn equal(&self) -> Vec<usize> {
         let rows = self.points.chunks((self.points.len() / self.values.len().max(1)).max(1));
-        let settings = Settings::of(rows.zip(self.values.iter().copied()));
-        settings.alike()
+        Settings::of(rows.zip(self.told.iter().copied())).alike()
     }
 
     pub fn new(problem: &Problem, ledger: &Ledger, batch: usize) -> Self {
@@ -85,7 +86,7 @@ impl Arrived {
 
     /// These results.
     pub fn of<'m>(problem: &Problem, measured: impl Iterator<Item = Measured<'m>>) -> Self {
-        let mut arrived = Self { points: Vec::new(), values: Vec::new(), repeats: Vec::new() };
+        let mut arrived = Self { points: Vec::new(), values: Vec::new(), told: Vec::new(), repeats: Vec::new() };
         measured.for_each(|m| arrived.push(problem, &m));
         arrived
     }
@@ -108,6 +109,7 @@ impl Arrived {
     fn push(&mut self, problem: &Problem, measured: &Measured<'_>) {
         self.points.extend_from_slice(measured.point);
         self.values.push(problem.to_model(measured.value));
+        self.told.push(measured.value);
         self.repeats.push((measured.standard_error.map(|e| e / problem.prior().unit()), measured.replicates.unwrap_or(1)));
     }
 
