@@ -19,7 +19,7 @@ impl Kernel {
     #[must_use]
     pub fn parameters(&self) -> Vec<Parameter> {
         let mut list = Vec::new();
-        self.collect_parameters("", &mut list);
+        self.clone().visit_parameters("", &mut |name, value| list.push(Parameter { name, value: *value }));
         list
     }
 
@@ -43,40 +43,6 @@ impl Kernel {
         }
     }
 
-    fn collect_parameters(&self, path: &str, list: &mut Vec<Parameter>) {
-        let mut push = |name: &str, value: f64| list.push(Parameter { name: format!("{path}{name}"), value });
-        match self {
-            Self::SquaredExponential(SquaredExponential { lengthscale, variance })
-            | Self::Matern(Matern { lengthscale, variance, .. })
-            | Self::Hamming(Hamming { lengthscale, variance }) => {
-                push_lengths("lengthscale", lengthscale, &mut push);
-                push("variance", *variance);
-            }
-            Self::RationalQuadratic(RationalQuadratic { alpha, lengthscale, variance }) => {
-                push_lengths("lengthscale", lengthscale, &mut push);
-                push("alpha", *alpha);
-                push("variance", *variance);
-            }
-            Self::Periodic(Periodic { period, lengthscale, variance }) => {
-                push_lengths("lengthscale", lengthscale, &mut push);
-                push_lengths("period", period, &mut push);
-                push("variance", *variance);
-            }
-            Self::Linear(Linear { offset, lengthscale, variance }) => {
-                push_lengths("lengthscale", lengthscale, &mut push);
-                if *offset > 0.0 {
-                    push("offset", *offset);
-                }
-                push("variance", *variance);
-            }
-            Self::Sum(parts) => parts.iter().enumerate().for_each(|(p, part)| part.collect_parameters(&format!("{path}sum[{p}]."), list)),
-            Self::Product(parts) => {
-                parts.iter().enumerate().for_each(|(p, part)| part.collect_parameters(&format!("{path}product[{p}]."), list));
-            }
-            Self::Columns { kernel, .. } => kernel.collect_parameters(path, list),
-        }
-    }
-
     /// The same kernel with other parameters, given by their logarithms in the order of [`Kernel::parameters`]. Cost: their number.
     ///
     /// # Errors
@@ -85,7 +51,7 @@ impl Kernel {
         same_length("the logarithms of the kernel parameters", self.parameter_count(), theta.len())?;
         let mut values = theta.iter().map(|t| t.exp());
         let mut kernel = self.clone();
-        kernel.visit_parameters(&mut |value| {
+        kernel.visit_parameters("", &mut |_, value| {
             if let Some(new) = values.next() {
                 *value = new;
             }
@@ -98,47 +64,47 @@ impl Kernel {
         Ok(kernel)
     }
 
-    fn visit_parameters(&mut self, visit: &mut impl FnMut(&mut f64)) {
+    /// Shows every parameter with its name, in order.
+    fn visit_parameters(&mut self, path: &str, visit: &mut dyn FnMut(String, &mut f64)) {
+        let mut see = |name: &str, value: &mut f64| visit(format!("{path}{name}"), value);
         match self {
             Self::SquaredExponential(SquaredExponential { lengthscale, variance })
             | Self::Matern(Matern { lengthscale, variance, .. })
             | Self::Hamming(Hamming { lengthscale, variance }) => {
-                visit_lengths(lengthscale, visit);
-                visit(variance);
+                see_lengths("lengthscale", lengthscale, &mut see);
+                see("variance", variance);
             }
             Self::RationalQuadratic(RationalQuadratic { alpha, lengthscale, variance }) => {
-                visit_lengths(lengthscale, visit);
-                visit(alpha);
-                visit(variance);
+                see_lengths("lengthscale", lengthscale, &mut see);
+                see("alpha", alpha);
+                see("variance", variance);
             }
             Self::Periodic(Periodic { period, lengthscale, variance }) => {
-                visit_lengths(lengthscale, visit);
-                visit_lengths(period, visit);
-                visit(variance);
+                see_lengths("lengthscale", lengthscale, &mut see);
+                see_lengths("period", period, &mut see);
+                see("variance", variance);
             }
             Self::Linear(Linear { offset, lengthscale, variance }) => {
-                visit_lengths(lengthscale, visit);
+                see_lengths("lengthscale", lengthscale, &mut see);
                 if *offset > 0.0 {
-                    visit(offset);
+                    see("offset", offset);
                 }
-                visit(variance);
+                see("variance", variance);
             }
-            Self::Sum(parts) | Self::Product(parts) => parts.iter_mut().for_each(|part| part.visit_parameters(visit)),
-            Self::Columns { kernel, .. } => kernel.visit_parameters(visit),
+            Self::Sum(parts) => {
+                parts.iter_mut().enumerate().for_each(|(p, part)| part.visit_parameters(&format!("{path}sum[{p}]."), visit))
+            }
+            Self::Product(parts) => {
+                parts.iter_mut().enumerate().for_each(|(p, part)| part.visit_parameters(&format!("{path}product[{p}]."), visit));
+            }
+            Self::Columns { kernel, .. } => kernel.visit_parameters(path, visit),
         }
     }
 }
 
-fn push_lengths(name: &str, lengths: &Lengthscale, push: &mut impl FnMut(&str, f64)) {
+fn see_lengths(name: &str, lengths: &mut Lengthscale, see: &mut impl FnMut(&str, &mut f64)) {
     match lengths {
-        Lengthscale::Shared(length) => push(name, *length),
-        Lengthscale::PerColumn(lengths) => lengths.iter().enumerate().for_each(|(i, &length)| push(&format!("{name}[{i}]"), length)),
-    }
-}
-
-fn visit_lengths(lengths: &mut Lengthscale, visit: &mut impl FnMut(&mut f64)) {
-    match lengths {
-        Lengthscale::Shared(length) => visit(length),
-        Lengthscale::PerColumn(lengths) => lengths.iter_mut().for_each(visit),
+        Lengthscale::Shared(length) => see(name, length),
+        Lengthscale::PerColumn(lengths) => lengths.iter_mut().enumerate().for_each(|(i, length)| see(&format!("{name}[{i}]"), length)),
     }
 }

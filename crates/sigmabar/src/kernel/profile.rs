@@ -6,8 +6,11 @@ use std::f64::consts::LN_2;
 
 /// A function of the squared distance $t$ and its slope, for several vectors at once.
 pub(super) trait Profile: Copy {
-    /// $k(t)$.
-    fn value<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> [S::f64s; N];
+    /// $k(t)$: what only the slope needs is left out when both are compiled into their caller.
+    #[inline(always)]
+    fn value<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> [S::f64s; N] {
+        self.value_and_slope(simd, t).0
+    }
 
     /// $k(t)$ and $-2\,\partial k/\partial\rho^2$.
     fn value_and_slope<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> ([S::f64s; N], [S::f64s; N]);
@@ -35,22 +38,12 @@ pub(super) struct Matern52(pub(super) Decay);
 
 impl Profile for Distance {
     #[inline(always)]
-    fn value<S: Simd, const N: usize>(self, _: S, t: [S::f64s; N]) -> [S::f64s; N] {
-        t
-    }
-
-    #[inline(always)]
     fn value_and_slope<S: Simd, const N: usize>(self, _: S, t: [S::f64s; N]) -> ([S::f64s; N], [S::f64s; N]) {
         (t, t)
     }
 }
 
 impl Profile for SquaredExponential {
-    #[inline(always)]
-    fn value<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> [S::f64s; N] {
-        self.0.apply(simd, t)
-    }
-
     #[inline(always)]
     fn value_and_slope<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> ([S::f64s; N], [S::f64s; N]) {
         let value = self.0.apply(simd, t);
@@ -59,11 +52,6 @@ impl Profile for SquaredExponential {
 }
 
 impl Profile for Matern12 {
-    #[inline(always)]
-    fn value<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> [S::f64s; N] {
-        self.0.apply(simd, roots(simd, t))
-    }
-
     #[inline(always)]
     fn value_and_slope<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> ([S::f64s; N], [S::f64s; N]) {
         let root = roots(simd, t);
@@ -80,16 +68,6 @@ impl Profile for Matern12 {
 
 impl Profile for Matern32 {
     #[inline(always)]
-    fn value<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> [S::f64s; N] {
-        let root = roots(simd, t);
-        let mut value = self.0.apply(simd, root);
-        for k in 0..N {
-            value[k] = simd.mul_f64s(value[k], linear(simd, root[k]));
-        }
-        value
-    }
-
-    #[inline(always)]
     fn value_and_slope<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> ([S::f64s; N], [S::f64s; N]) {
         let root = roots(simd, t);
         let mut value = self.0.apply(simd, root);
@@ -103,16 +81,6 @@ impl Profile for Matern32 {
 }
 
 impl Profile for Matern52 {
-    #[inline(always)]
-    fn value<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> [S::f64s; N] {
-        let root = roots(simd, t);
-        let mut value = self.0.apply(simd, root);
-        for k in 0..N {
-            value[k] = simd.mul_f64s(value[k], quadratic(simd, root[k]));
-        }
-        value
-    }
-
     #[inline(always)]
     fn value_and_slope<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> ([S::f64s; N], [S::f64s; N]) {
         let root = roots(simd, t);
