@@ -3,6 +3,7 @@
 use super::bkb::BkbWidth;
 use super::candidate_set::{Measurement, kernel, norm_bound, random_numbers, ridge};
 use super::model::{CandidateModel, Dictionary};
+use super::resampling::redrawn;
 use crate::domain::{CellTree, Domain};
 use crate::error::{Error, Result, positive};
 use crate::points::Points;
@@ -10,7 +11,6 @@ use crate::strategy::run::ledger::{Ledger, Outcome, Proposal, TrialState};
 use crate::strategy::run::problem::Problem;
 use crate::strategy::run::recommendation::weight;
 use crate::strategy::run::survivors::Survivors;
-use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use sigmabar_linalg::argmax;
 
@@ -136,10 +136,7 @@ impl AdaBkb {
         if ledger.trials().len() >= problem.budget() {
             return Ok(Vec::new());
         }
-        let mut tree = match self.tree.take() {
-            Some(tree) => tree,
-            None => self.root(problem)?,
-        };
+        let mut tree = self.tree.take().map_or_else(|| self.root(problem), Ok)?;
         let choice = self.refine(&mut tree, problem, ledger);
         let point = choice.as_ref().ok().map(|&cell| tree.centre(cell));
         self.tree = Some(tree);
@@ -178,7 +175,7 @@ impl AdaBkb {
         }
     }
 
-    /// Draws the dictionary anew: pulled cells stay with probability $\min(1,q\,c_av_a)$, $v$ from before the value.
+    /// Draws the dictionary anew ([`redrawn`]).
     pub(crate) fn learn(&mut self, problem: &Problem, ledger: &Ledger) -> Result<()> {
         let batch = ledger.closed() - 1;
         let Some(mut tree) = self.tree.take() else { return Ok(()) };
@@ -190,21 +187,8 @@ impl AdaBkb {
         self.tree = Some(tree);
         let model = model?;
         let new: Vec<Measurement> = self.measurements(problem, ledger, batch).collect();
-        let mut counts: Vec<(usize, f64)> = model.measured().iter().map(|&a| (a, model.weight(a))).collect();
-        for m in &new {
-            match counts.iter_mut().find(|(a, _)| *a == m.candidate) {
-                Some((_, count)) => *count += m.weight,
-                None => counts.push((m.candidate, m.weight)),
-            }
-        }
-        counts.sort_unstable_by_key(|&(a, _)| a);
         let q = self.oversampling.unwrap_or_else(|| self.width.oversampling(problem, ledger.trials().len()));
-        let mut rng = random_numbers(problem, ledger.closed());
-        let stays = |&(a, count): &(usize, f64)| rng.random::<f64>() < q * count * model.variance(a) / model.ridge().powi(2);
-        let mut drawn: Vec<usize> = counts.iter().copied().filter(stays).map(|(a, _)| a).collect();
-        if drawn.is_empty() {
-            drawn.extend(new.last().map(|m| m.candidate));
-        }
+        let drawn = redrawn(&model, &new, q, &mut random_numbers(problem, ledger.closed()));
         if !drawn.is_empty() {
             self.dictionary = drawn;
         }

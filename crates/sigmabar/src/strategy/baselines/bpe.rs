@@ -109,10 +109,7 @@ impl Bpe {
     }
 
     fn set(&mut self, problem: &Problem, ledger: &Ledger) -> Result<CandidateSet> {
-        match self.set.take() {
-            Some(set) => Ok(set),
-            None => CandidateSet::new(problem, ledger, self.sequential.box_candidates()),
-        }
+        self.set.take().map_or_else(|| CandidateSet::new(problem, ledger, self.sequential.box_candidates()), Ok)
     }
 
     /// The posterior of the batches that count, up to and without batch `end`.

@@ -2,8 +2,8 @@
 
 use super::cache::Cache;
 use super::candidate_set::{CandidateSet, kernel, random_numbers};
-use super::model::{CandidateModel, Dictionary};
-use super::sequential::{Sequential, bar, best_allowed};
+use super::model::Dictionary;
+use super::sequential::{ModelRun, Sequential, best_allowed};
 use super::thompson::SampleScale;
 use crate::error::{Error, Result, at_least_one};
 use crate::kernel::{Kernel, Lengthscale};
@@ -54,10 +54,7 @@ impl Default for DecoupledThompson {
 /// The sparse posterior and the features of a run.
 #[derive(Clone, Debug)]
 struct DecoupledRun {
-    set: CandidateSet,
-    model: CandidateModel,
-    barred: Vec<bool>,
-    absorbed: usize,
+    run: ModelRun,
     /// $M$ rows of length $A$.
     fourier: Vec<f64>,
     /// The factor of $K_{ZZ}$.
@@ -100,23 +97,15 @@ impl DecoupledThompson {
 
     pub(crate) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         let count = self.sequential.next_len(problem, ledger);
-        let mut run = match self.run.take() {
-            Some(run) => run,
-            None => self.start(problem, ledger)?,
-        };
-        for batch in run.absorbed..ledger.closed() {
-            for m in run.set.measurements(problem, ledger, batch) {
-                run.model.observe(m.candidate, m.value, m.weight)?;
-            }
-            bar(&mut run.barred, &run.set, ledger, batch);
-        }
-        run.absorbed = ledger.closed();
-        self.chosen = Some(run.model.dictionary().len());
-        let run = self.run.put(run);
+        let mut drawn = self.run.take().map_or_else(|| self.start(problem, ledger), Ok)?;
+        drawn.run.absorb(problem, ledger, ledger.closed())?;
+        self.chosen = Some(drawn.run.model.dictionary().len());
+        let drawn = self.run.put(drawn);
+        let run = &drawn.run;
         let scale = self.scale.factor(problem, &run.model)?;
         let mut proposals = Vec::with_capacity(count);
         for step in ledger.trials().len()..ledger.trials().len() + count {
-            let draw = run.draw(scale, &mut random_numbers(problem, step + 1))?;
+            let draw = drawn.draw(scale, &mut random_numbers(problem, step + 1))?;
             proposals.extend(best_allowed(&draw, &run.barred).map(|choice| run.set.proposal(choice)));
         }
         Ok(proposals)
@@ -138,27 +127,28 @@ impl DecoupledThompson {
         let rows: Vec<Vec<f64>> = model.dictionary().iter().map(|&z| model.features_of(z)).collect();
         let inducing = Lower::from_matrix(Matrix::from_vec(rows.concat(), rows.len(), rows.len()));
         let fourier = fourier_features(problem, self.features, &set)?;
-        Ok(DecoupledRun { barred: set.barred_before(ledger), set, model, absorbed: 0, fourier, inducing })
+        Ok(DecoupledRun { run: ModelRun::new(set, model, ledger), fourier, inducing })
     }
 }
 
 impl DecoupledRun {
     /// $\tilde f = \Phi w + \psi^\top(\beta + \alpha L_B^{-\top}\xi - L^{-1}\Phi_Zw)$: first the weights $w$, then $\xi$.
     fn draw(&self, scale: f64, rng: &mut ChaCha8Rng) -> Result<Vec<f64>> {
-        let weights: Vec<f64> = (0..self.fourier.len() / self.set.len()).map(|_| StandardNormal.sample(rng)).collect();
-        let mut draw = vec![0.0; self.set.len()];
+        let model = &self.run.model;
+        let weights: Vec<f64> = (0..self.fourier.len() / model.len()).map(|_| StandardNormal.sample(rng)).collect();
+        let mut draw = vec![0.0; model.len()];
         add_transposed_matvec(&self.fourier, &weights, &mut draw);
-        let mut seen: Vec<f64> = self.model.dictionary().iter().map(|&z| draw[z]).collect();
+        let mut seen: Vec<f64> = model.dictionary().iter().map(|&z| draw[z]).collect();
         let mut noise: Vec<f64> = seen.iter().map(|_| StandardNormal.sample(rng)).collect();
         if !seen.is_empty() {
             self.inducing.solve_rows(&mut seen)?;
-            self.model.lower().solve_transposed_rows(&mut noise)?;
+            model.lower().solve_transposed_rows(&mut noise)?;
         }
-        let mut direction = self.model.coefficients()?;
+        let mut direction = model.coefficients()?;
         for ((d, noise), seen) in direction.iter_mut().zip(&noise).zip(&seen) {
             *d += scale * noise - seen;
         }
-        self.model.add_combination(&direction, &mut draw);
+        model.add_combination(&direction, &mut draw);
         Ok(draw)
     }
 }

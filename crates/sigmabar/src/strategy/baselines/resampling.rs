@@ -1,14 +1,15 @@
 //! The dictionary of the budgeted kernel bandits: pulled arms kept at random, more likely where the posterior variance is large.
 
 use super::cache::Cache;
-use super::candidate_set::{CandidateSet, random_numbers};
-use super::model::Dictionary;
+use super::candidate_set::{CandidateSet, Measurement, random_numbers};
+use super::model::{CandidateModel, Dictionary};
 use super::sequential::{ModelRun, Sequential};
 use crate::error::Result;
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Arms pulled before there is a posterior.
 const INITIAL_ARMS: usize = 2;
@@ -36,10 +37,7 @@ impl Resampling {
 
     /// The posterior over the closed batches before `end`: what was counted when the dictionary was drawn, then one by one.
     pub fn synced(&mut self, how: Sequential, problem: &Problem, ledger: &Ledger, end: usize) -> Result<&mut ModelRun> {
-        let mut run = match self.run.take() {
-            Some(run) => run,
-            None => self.start(how, problem, ledger)?,
-        };
+        let mut run = self.run.take().map_or_else(|| self.start(how, problem, ledger), Ok)?;
         run.absorb(problem, ledger, end)?;
         Ok(self.run.put(run))
     }
@@ -58,32 +56,12 @@ impl Resampling {
         Ok(run)
     }
 
-    /// Takes in the batch just closed: every pulled arm $a$ stays with probability $\min(1, q\,c_av_a)$, $c$ with the batch and $v = \bar\sigma^2/\tau^2$ from
-    /// before it (algorithm notes 3.1). If nothing is left, the arm measured last stays. Where the dictionary does not change, a rank-one update does.
+    /// Takes in the batch just closed with a dictionary [`redrawn`]. Where that does not change, a rank-one update does.
     pub fn learn(&mut self, how: Sequential, problem: &Problem, ledger: &Ledger, oversampling: f64) -> Result<()> {
         let batch = ledger.closed() - 1;
         let run = self.synced(how, problem, ledger, batch)?;
-        let before = run.model.variances();
-        let noise = run.model.ridge().powi(2);
-        let mut counts: Vec<(usize, f64)> = run.model.measured().iter().map(|&a| (a, run.model.weight(a))).collect();
-        for m in run.set.measurements(problem, ledger, batch) {
-            match counts.iter_mut().find(|(a, _)| *a == m.candidate) {
-                Some((_, count)) => *count += m.weight,
-                None => counts.push((m.candidate, m.weight)),
-            }
-        }
-        counts.sort_unstable_by_key(|&(a, _)| a);
-        let mut rng = random_numbers(problem, ledger.closed());
-        // One number for each pulled arm, in the order of the arms.
-        let mut drawn: Vec<usize> = Vec::new();
-        for &(a, count) in &counts {
-            if rng.random::<f64>() < oversampling * count * before[a] / noise {
-                drawn.push(a);
-            }
-        }
-        if drawn.is_empty() {
-            drawn.extend(run.set.measurements(problem, ledger, batch).last().map(|m| m.candidate));
-        }
+        let new = run.set.measurements(problem, ledger, batch);
+        let drawn = redrawn(&run.model, &new, oversampling, &mut random_numbers(problem, ledger.closed()));
         if drawn.is_empty() || drawn == self.dictionary {
             self.synced(how, problem, ledger, batch + 1)?;
             self.sizes.push(self.dictionary.len());
@@ -108,4 +86,19 @@ impl Resampling {
     pub fn dictionary(&self) -> &[usize] {
         &self.dictionary
     }
+}
+
+/// The pulled arms that stay: each arm $a$ with probability $\min(1, q\,c_av_a)$, $c$ with the new measurements and $v = \bar\sigma^2/\tau^2$ from before them
+/// (algorithm notes 3.1). If nothing is left, the arm measured last stays.
+pub(crate) fn redrawn(model: &CandidateModel, new: &[Measurement], oversampling: f64, rng: &mut impl RngExt) -> Vec<usize> {
+    let noise = model.ridge().powi(2);
+    let mut counts: BTreeMap<usize, f64> = model.measured().iter().map(|&a| (a, model.weight(a))).collect();
+    new.iter().for_each(|m| *counts.entry(m.candidate).or_insert(0.0) += m.weight);
+    // One number for each pulled arm, in the order of the arms.
+    let stays = |&(a, count): &(usize, f64)| rng.random::<f64>() < oversampling * count * model.variance(a) / noise;
+    let mut drawn: Vec<usize> = counts.into_iter().filter(stays).map(|(a, _)| a).collect();
+    if drawn.is_empty() {
+        drawn.extend(new.last().map(|m| m.candidate));
+    }
+    drawn
 }

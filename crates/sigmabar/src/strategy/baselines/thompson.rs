@@ -93,10 +93,7 @@ impl ThompsonSampling {
             return one_by_one::plan(problem, ledger, count, self.sequential.box_candidates(), Index::Draw);
         }
         let run = ModelRun::synced(&mut self.run, self.sequential, problem, ledger)?;
-        let prior = match self.prior.take() {
-            Some(prior) => prior,
-            None => prior_factor(&run.model)?,
-        };
+        let prior = self.prior.take().map_or_else(|| prior_factor(&run.model), Ok)?;
         let prior = self.prior.put(prior);
         let scale = self.scale.factor(problem, &run.model)?;
         let mut proposals = Vec::with_capacity(count);

@@ -4,7 +4,7 @@ use super::cache::Cache;
 use super::candidate_set::{kernel, noise_level, norm_bound, ridge};
 use super::model::{CandidateModel, Dictionary};
 use super::width::log_time;
-use crate::domain::Domain;
+use crate::domain::{BoxDomain, Domain};
 use crate::error::{Error, Result, at_least_one, not_negative};
 use crate::points::Points;
 use crate::strategy::run::ledger::{Ledger, Proposal, TrialState};
@@ -111,9 +111,7 @@ impl GpThreds {
         for (name, value) in [("evaluations for a part", self.cap), ("grid points of a side", self.per_side.unwrap_or(2))] {
             at_least_one(name, value)?;
         }
-        let Domain::Box(domain) = problem.domain() else {
-            return Err(Error::Premise { what: "GP-ThreDS", reason: "it cuts a box into cells, and the domain is no box" });
-        };
+        let domain = boxed(problem)?;
         if domain.dim() > 9 {
             return Err(Error::Parameter {
                 name: "columns",
@@ -128,19 +126,14 @@ impl GpThreds {
         if ledger.trials().len() >= problem.budget() {
             return Ok(Vec::new());
         }
-        let mut state = match self.state.take() {
-            Some(state) => state,
-            None => self.start(problem)?,
-        };
+        let mut state = self.state.take().map_or_else(|| self.start(problem), Ok)?;
         let point = self.search(&mut state, problem, ledger);
         self.state = Some(state);
         Ok(vec![Proposal::anywhere(point?)])
     }
 
     fn start(&self, problem: &Problem) -> Result<State> {
-        let Domain::Box(domain) = problem.domain() else {
-            return Err(Error::Premise { what: "GP-ThreDS", reason: "it cuts a box into cells, and the domain is no box" });
-        };
+        let domain = boxed(problem)?;
         let (a, b) = (problem.to_model(self.interval.0), problem.to_model(self.interval.1));
         let root = Cell { low: domain.low().to_vec(), high: domain.high().to_vec() };
         Ok(State {
@@ -201,10 +194,7 @@ impl GpThreds {
 
     /// The local posterior with everything measured in this cell since its search began.
     fn synced<'a>(&'a mut self, state: &State, problem: &Problem, ledger: &Ledger) -> Result<&'a Local> {
-        let mut local = match self.local.take() {
-            Some(local) => local,
-            None => self.local(&state.active[state.node], state.first_trial, problem)?,
-        };
+        let mut local = self.local.take().map_or_else(|| self.local(&state.active[state.node], state.first_trial, problem), Ok)?;
         while local.absorbed < ledger.trials().len() {
             let trial = &ledger.trials()[local.absorbed];
             let (grid, _) = local.model.nearest(&trial.point);
@@ -239,6 +229,13 @@ impl GpThreds {
         }
         let model = CandidateModel::new(kernel(problem)?, ridge(problem)?, Points::new(data, dim)?, Dictionary::Measured)?;
         Ok(Local { model, part, barred: vec![false; count], absorbed: first_trial })
+    }
+}
+
+fn boxed(problem: &Problem) -> Result<&BoxDomain> {
+    match problem.domain() {
+        Domain::Box(domain) => Ok(domain),
+        _ => Err(Error::Premise { what: "GP-ThreDS", reason: "it cuts a box into cells, and the domain is no box" }),
     }
 }
 

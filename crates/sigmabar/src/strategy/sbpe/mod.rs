@@ -273,10 +273,7 @@ impl Sbpe {
         let (lengths, counted) = (self.lengths(problem.budget())?, self.counted(problem)?);
         let Some(&count) = lengths.get(ledger.closed() - counted.first) else { return Ok(Vec::new()) };
         let premises = self.planning(problem).map_err(|error| self.without_premises(error))?;
-        let mut state = match &self.state {
-            Some(state) => state.clone(),
-            None => self.fresh(problem, &premises)?,
-        };
+        let mut state = self.state.clone().map_or_else(|| self.fresh(problem, &premises), Ok)?;
         let growth = DictionarySize { share: self.share, max_size: self.max_inducing };
         let paper = Paper::new(&premises, problem, ledger.closed(), lengths.len());
         let known = fixed_locations(ledger, problem.domain().dim())?;
@@ -311,10 +308,7 @@ impl Sbpe {
         }
         let (lengths, counted) = (self.lengths(problem.budget())?, self.counted(problem)?);
         let premises = self.planning(problem)?;
-        let mut state = match &self.state {
-            Some(state) => state.clone(),
-            None => self.fresh(problem, &premises)?,
-        };
+        let mut state = self.state.clone().map_or_else(|| self.fresh(problem, &premises), Ok)?;
         let planned = state.inducing.as_ref().map(Points::len);
         match self.rules {
             Rules::Paper => {
