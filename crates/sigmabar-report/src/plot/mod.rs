@@ -41,6 +41,7 @@ pub use picture::Picture;
 pub use plate::{Measured, Plate, Well, plate_size, well_name};
 pub use png::PngError;
 pub use progress::{BatchEnd, Progress, Rival, rivals};
+pub(crate) use regret::distinct;
 pub use regret::{RegretCurve, RegretGrowth, RegretPanel, growth, last_decade_slope, regret};
 pub use scale::{Scale, Tick, between, number, significant};
 pub use scene::{Anchor, Dot, Fill, Marker, Scene, Stroke, Style, Tip, text_width};

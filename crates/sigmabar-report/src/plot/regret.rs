@@ -56,12 +56,7 @@ fn stroke(i: usize) -> Stroke {
 pub fn regret(panels: &[RegretPanel], measure: &str) -> Picture {
     let name = measure.replace(' ', "-");
     let mut figure = Figure::new(name, format!("{} against evaluations", capitalised(measure)));
-    let mut strategies: Vec<&str> = Vec::new();
-    for curve in panels.iter().flat_map(|panel| &panel.curves) {
-        if !strategies.contains(&curve.strategy.as_str()) {
-            strategies.push(&curve.strategy);
-        }
-    }
+    let strategies = distinct(panels.iter().flat_map(|panel| &panel.curves).map(|curve| curve.strategy.as_str()));
     let mut entries: Vec<(Sample, &str)> = strategies.iter().enumerate().map(|(i, s)| (Sample::Line(stroke(i)), *s)).collect();
     entries.push((Sample::Band(Fill::faint(Ink::Muted, 0.2)), "middle 80 % of the seeds"));
     if panels.iter().any(|panel| panel.theory_slope.is_some()) {
@@ -170,12 +165,7 @@ pub fn growth(rows: &[RegretGrowth]) -> Picture {
         (Sample::Line(bound), "computed bound"),
         (Sample::Line(theory()), "largest slope that theory allows"),
     ]);
-    let mut settings: Vec<&str> = Vec::new();
-    rows.iter().for_each(|row| {
-        if !settings.contains(&row.setting.as_str()) {
-            settings.push(&row.setting)
-        }
-    });
+    let settings = distinct(rows.iter().map(|row| row.setting.as_str()));
     let mut table = Table::new(["setting", "budget", "regret", "bound", "slope_limit", "measured_slope_last_decade"]);
     for (setting, area) in settings.iter().zip(figure.grid(settings.len(), settings.len().min(3), 320.0)) {
         let mut mine: Vec<&RegretGrowth> = rows.iter().filter(|row| row.setting == *setting).collect();
@@ -210,6 +200,17 @@ pub fn growth(rows: &[RegretGrowth]) -> Picture {
     let caption =
         "The measured curve stays below the bound at every N, and over the last decade of N it is no steeper than the dashed line.";
     figure.finish(caption, table)
+}
+
+/// Each name once, in the order of first appearance.
+pub(crate) fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen: Vec<&str> = Vec::new();
+    for name in names {
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    }
+    seen
 }
 
 fn capitalised(text: &str) -> String {

@@ -58,8 +58,8 @@ pub fn bench(rows: &[Evaluation], slopes: &[(String, f64)], command: &str) -> Re
     let summary = summaries(rows);
     let mut page = Page::new("sigmabar bench");
     page.title("Strategies compared");
-    let problems = distinct(rows, |row| &row.problem);
-    let strategies = distinct(rows, |row| &row.strategy);
+    let problems = plot::distinct(rows.iter().map(|row| row.problem.as_str()));
+    let strategies = plot::distinct(rows.iter().map(|row| row.strategy.as_str()));
     let seeds = rows.iter().map(|row| row.seed).collect::<BTreeSet<_>>().len();
     let counts = format!("Strategies: {}. Problems: {}. Seeds: {seeds}.", strategies.len(), problems.len());
     page.paragraph(&format!("{counts} Regrets are of noise-free values; lower is better."));
@@ -162,16 +162,6 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
     below + place.fract() * (above - below)
-}
-
-fn distinct(rows: &[Evaluation], name: fn(&Evaluation) -> &String) -> Vec<&str> {
-    let mut seen: Vec<&str> = Vec::new();
-    for row in rows {
-        if !seen.contains(&name(row).as_str()) {
-            seen.push(name(row));
-        }
-    }
-    seen
 }
 
 fn with_error(mean: &Mean) -> String {

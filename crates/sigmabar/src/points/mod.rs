@@ -38,6 +38,11 @@ impl TryFrom<RawPoints> for Points {
     }
 }
 
+/// A point by its bits, to be looked up.
+pub(crate) fn bits(point: &[f64]) -> Vec<u64> {
+    point.iter().map(|v| v.to_bits()).collect()
+}
+
 /// A borrowed list of points, validated like [`Points`].
 #[derive(Clone, Copy, Debug)]
 pub struct PointsRef<'a> {

@@ -243,11 +243,6 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// A point as bits, to be looked up.
-pub(super) fn bits(row: &[f64]) -> Vec<u64> {
-    row.iter().map(|v| v.to_bits()).collect()
-}
-
 fn neighbours(column: &Column, value: f64) -> Vec<f64> {
     match (column, column.levels()) {
         (Column::Categorical { choices }, _) => (0..(*choices).min(CATEGORIES)).map(|k| k as f64).filter(|k| *k != value).collect(),

@@ -2,11 +2,11 @@
 
 use super::data::Data;
 use super::draws::Functions;
-use super::ground::{Ground, bits};
+use super::ground::Ground;
 use super::model::{Model, Outlook};
 use super::pool::Pool;
 use crate::error::Result;
-use crate::points::{Points, PointsRef};
+use crate::points::{Points, PointsRef, bits};
 use crate::posterior::sample_coarsely;
 use crate::strategy::run::ledger::Proposal;
 use rand::{RngExt, SeedableRng};

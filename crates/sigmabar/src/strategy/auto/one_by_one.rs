@@ -4,12 +4,12 @@
 use super::data::Data;
 use super::draws::Functions;
 use super::fit::{Fit, Fitting};
-use super::ground::{Ground, bits};
+use super::ground::Ground;
 use super::maximisers::{self, largest};
 use super::model::{Model, Outlook};
 use super::{pool, seed_of};
 use crate::error::Result;
-use crate::points::{Points, PointsRef};
+use crate::points::{Points, PointsRef, bits};
 use crate::strategy::baselines::Sobol;
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;

@@ -1,10 +1,10 @@
 //! What a batch measures: what teaches most about the maximum, what may be better, or where least is known.
 
-use super::ground::bits;
 use super::maximisers::Maximisers;
 use super::model::{Model, Shrinking};
 use super::pool::Pool;
 use crate::error::{Error, Result};
+use crate::points::bits;
 use sigmabar_linalg::{Matrix, argmax};
 
 /// A batch being chosen among the points of [`Maximisers`].

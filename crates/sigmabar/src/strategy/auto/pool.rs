@@ -1,11 +1,11 @@
 //! Candidates refreshed inside the survivors (algorithm notes 5.9).
 
 use super::data::Data;
-use super::ground::{Ground, bits};
+use super::ground::Ground;
 use super::model::{Model, Outlook};
 use crate::domain::{CandidateKind, Domain};
 use crate::error::Result;
-use crate::points::Points;
+use crate::points::{Points, bits};
 use crate::strategy::run::ledger::Proposal;
 use rand::seq::index;
 use rand::{RngExt, SeedableRng};

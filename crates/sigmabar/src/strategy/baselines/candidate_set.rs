@@ -5,7 +5,7 @@ use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::noise::Noise;
-use crate::points::Points;
+use crate::points::{Points, bits};
 use crate::strategy::run::ledger::{Ledger, Measured, Outcome, Proposal, Trial, TrialState};
 use crate::strategy::run::problem::Problem;
 use crate::strategy::run::recommendation::weight;
@@ -29,10 +29,6 @@ pub(crate) struct Measurement {
     pub value: f64,
     /// How many observations of the usual noise they are worth.
     pub weight: f64,
-}
-
-fn bits(point: &[f64]) -> Vec<u64> {
-    point.iter().map(|v| v.to_bits()).collect()
 }
 
 impl CandidateSet {

@@ -3,7 +3,7 @@
 use crate::certificate::Contradiction;
 use crate::domain::Domain;
 use crate::error::{Error, Result};
-use crate::points::Collected;
+use crate::points::{Collected, bits};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -124,22 +124,15 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// All trials, in the order of proposal.
-    #[must_use]
-    pub fn trials(&self) -> &[Trial] {
-        &self.trials
-    }
-
-    /// The states of all trials, in the same order.
-    #[must_use]
-    pub fn states(&self) -> &[TrialState] {
-        &self.states
-    }
-
-    /// Results from before the run, in the order in which they were attached.
-    #[must_use]
-    pub fn attached(&self) -> &[Attached] {
-        &self.attached
+    readers! {
+        /// All trials, in the order of proposal.
+        pub trials: &[Trial],
+        /// The states of all trials, in the same order.
+        pub states: &[TrialState],
+        /// Results from before the run, in the order in which they were attached.
+        pub attached: &[Attached],
+        /// Number of batches closed so far.
+        pub closed: usize,
     }
 
     /// Values from before the run, in the order in which they were attached.
@@ -172,12 +165,6 @@ impl Ledger {
     #[must_use]
     pub fn batches(&self) -> usize {
         self.starts.len()
-    }
-
-    /// Number of batches closed so far.
-    #[must_use]
-    pub fn closed(&self) -> usize {
-        self.closed
     }
 
     /// The trials of a batch, as a range of ids; empty for a batch that was not opened.
@@ -356,8 +343,7 @@ impl Ledger {
 
 /// How many values equal another in every number.
 pub(crate) fn copies<'m>(measured: impl Iterator<Item = Measured<'m>>) -> usize {
-    let key =
-        |m: &Measured<'_>| (m.point.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), m.value.to_bits(), m.standard_error.map(f64::to_bits));
+    let key = |m: &Measured<'_>| (bits(m.point), m.value.to_bits(), m.standard_error.map(f64::to_bits));
     let mut seen = HashSet::new();
     measured.filter(|m| !seen.insert(key(m))).count()
 }

@@ -3,6 +3,7 @@
 use super::ledger::{Ledger, Measured};
 use crate::certificate::Repeated;
 use crate::number::{MANY_DIGITS, last_digit};
+use crate::points;
 use std::collections::{HashMap, HashSet};
 
 /// Values, as they were told, by the setting at which they were measured.
@@ -28,7 +29,7 @@ impl Settings {
 
     fn push(&mut self, point: &[f64], value: f64) -> usize {
         let (next, bits) = (self.sizes.len(), (value + 0.0).to_bits());
-        let setting = *self.known.entry(point.iter().map(|v| v.to_bits()).collect()).or_insert(next);
+        let setting = *self.known.entry(points::bits(point)).or_insert(next);
         if setting == next {
             self.sizes.push(0);
         }

@@ -3,7 +3,7 @@
 use super::shares::{Budget, Counted};
 use crate::error::Result;
 use crate::noise::{LevelBound, NOISE_SHARE, Replicates};
-use crate::points::Points;
+use crate::points::{Points, bits};
 use crate::strategy::run::ledger::{Ledger, Measured, Proposal};
 use crate::strategy::run::problem::Problem;
 use crate::strategy::run::standing::Repeats;
@@ -104,5 +104,5 @@ pub(super) fn repeats(problem: &Problem, ledger: &Ledger, counted: Counted) -> O
 /// How many of them stand at the point of an earlier one.
 fn repeated(proposals: &[Proposal]) -> usize {
     let mut seen = HashSet::new();
-    proposals.iter().filter(|p| !seen.insert(p.point.iter().map(|v| v.to_bits()).collect::<Vec<_>>())).count()
+    proposals.iter().filter(|p| !seen.insert(bits(&p.point))).count()
 }
