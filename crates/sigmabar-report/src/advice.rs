@@ -94,9 +94,6 @@ pub fn warning(advice: &Advice) -> Option<String> {
 }
 
 /// One row for each trial, with what [`export_sheet`] says of it.
-///
-/// # Errors
-/// Those of the study.
 pub fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Result<Sheet, Error> {
     let (mut sheet, marks) = (plain_sheet(study, trials), study.marks()?);
     add_column(&mut sheet, REPLICATES, trials.iter().map(|trial| json!(trial.replicates)));
@@ -134,9 +131,6 @@ fn plain_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
 }
 
 /// Every trial and every result from before the study, so that `import` reads again what stands here.
-///
-/// # Errors
-/// Those of the study.
 pub fn export_sheet(study: &Study) -> Result<Sheet, Error> {
     let (trials, imported, marks) = (study.trials()?, study.imported()?, study.marks()?);
     let mut sheet = plain_sheet(study, &trials);

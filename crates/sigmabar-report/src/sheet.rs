@@ -25,9 +25,6 @@ impl Sheet {
 }
 
 /// A sheet as CSV, every digit kept.
-///
-/// # Errors
-/// Those of the stream.
 pub fn write_csv(sheet: &Sheet, out: impl Write) -> io::Result<()> {
     let mut writer = CsvWriter::new(out, &sheet.columns)?;
     writer.write(&sheet.rows)?;
@@ -41,9 +38,6 @@ pub struct CsvWriter<W: Write> {
 
 impl<W: Write> CsvWriter<W> {
     /// Writes the names of the columns.
-    ///
-    /// # Errors
-    /// Those of the stream.
     pub fn new(out: W, columns: &[String]) -> io::Result<Self> {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record(columns).map_err(unwrapped)?;
@@ -51,17 +45,11 @@ impl<W: Write> CsvWriter<W> {
     }
 
     /// Writes rows.
-    ///
-    /// # Errors
-    /// Those of the stream.
     pub fn write(&mut self, rows: &[Vec<Value>]) -> io::Result<()> {
         rows.iter().try_for_each(|row| self.writer.write_record(row.iter().map(plain)).map_err(unwrapped))
     }
 
     /// Hands the last rows to the stream.
-    ///
-    /// # Errors
-    /// Those of the stream.
     pub fn finish(mut self) -> io::Result<()> {
         self.writer.flush()
     }

@@ -4,6 +4,8 @@
 //! SQLite file that many processes may open at once. Asking leases trials, telling writes results down, and the next batch is planned by whoever asks
 //! first when the last one is complete: the run is a function of the seed and the values, whatever the order of telling and the number of processes.
 //!
+//! Whatever reads or writes the file can fail with [`Error::Store`], and what asks the strategy with what that runs into; its documentation names other errors only.
+//!
 //! ```
 //! use sigmabar_study::{AskRequest, Asked, Study, StudySpec, TrialResult, Value};
 //!

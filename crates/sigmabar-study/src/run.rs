@@ -104,9 +104,6 @@ pub trait Exchange: Send {
     fn release(&self, id: u64, worker: &str) -> Result<()>;
 
     /// Whether every trial of a batch is told, and none has a value; false where that is for others to know.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
     fn has_failed(&self, _batch: usize) -> Result<bool> {
         Ok(false)
     }
@@ -172,9 +169,6 @@ impl Study {
     }
 
     /// Whether every trial of a batch, counted from 0, was told as failed, and they are not a few: where settings are chosen one by one, a failure is no outage.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
     pub fn has_failed(&self, batch: usize) -> Result<bool> {
         let trials = self.trials_of(&Page { batch: Some(batch), ..Page::default() })?;
         Ok(trials.len() >= FAILURES && trials.iter().all(|trial| trial.state == TrialStatus::Failed))

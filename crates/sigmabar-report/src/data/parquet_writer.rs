@@ -17,9 +17,6 @@ pub struct ParquetWriter<W: Write + Send> {
 
 impl<W: Write + Send> ParquetWriter<W> {
     /// Begins a file with columns of these names, each with whether it holds text.
-    ///
-    /// # Errors
-    /// What writing runs into.
     pub fn new<'a>(out: W, columns: impl IntoIterator<Item = (&'a str, bool)>) -> io::Result<Self> {
         let column = |(name, is_text)| {
             let (physical, logical) = if is_text { (Physical::BYTE_ARRAY, Some(LogicalType::String)) } else { (Physical::DOUBLE, None) };
@@ -33,9 +30,6 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 
     /// Begins a file with columns of numbers.
-    ///
-    /// # Errors
-    /// What writing runs into.
     pub fn of_numbers(out: W, names: &[String]) -> io::Result<Self> {
         Self::new(out, names.iter().map(|name| (name.as_str(), false)))
     }
@@ -62,17 +56,11 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 
     /// Writes a row group of numbers.
-    ///
-    /// # Errors
-    /// What writing runs into.
     pub fn write_numbers(&mut self, columns: &[Vec<f64>]) -> io::Result<()> {
         self.write(&columns.iter().cloned().map(Column::Numbers).collect::<Vec<_>>())
     }
 
     /// Writes the end of the file.
-    ///
-    /// # Errors
-    /// What writing runs into.
     pub fn finish(self) -> io::Result<()> {
         self.writer.close().map(drop).map_err(failed)
     }

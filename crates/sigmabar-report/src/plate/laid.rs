@@ -34,9 +34,6 @@ pub enum Content {
 }
 
 /// All plates of a study.
-///
-/// # Errors
-/// What reading the study runs into.
 pub fn laid(study: &Study) -> Result<Vec<LaidPlate>> {
     let rows: Vec<TrialRow> = study.trials()?.into_iter().filter(|row| places(row).next().is_some()).collect();
     let controls = if rows.is_empty() { Vec::new() } else { study.controls()? };
@@ -62,9 +59,6 @@ pub fn laid(study: &Study) -> Result<Vec<LaidPlate>> {
 }
 
 /// How many trials a worker still has to tell that lie on a plate: whoever asks for a plate again is given these, and nothing is added to it.
-///
-/// # Errors
-/// What reading the study runs into.
 pub fn pending(study: &Study, worker: &str) -> Result<Option<usize>> {
     let rows = study.trials_of(&Page { worker: Some(worker.to_owned()), ..Page::default() })?;
     let count = rows.iter().filter(|row| row.state.is_open() && row.well.is_some()).count();
@@ -72,9 +66,6 @@ pub fn pending(study: &Study, worker: &str) -> Result<Option<usize>> {
 }
 
 /// The plate on which all these trials lie already: what is on the bench stays where it is.
-///
-/// # Errors
-/// What reading the study runs into.
 pub fn laid_before(study: &Study, trials: &[AskedTrial]) -> Result<Option<LaidPlate>> {
     let Some(first) = trials.first() else { return Ok(None) };
     let row = study.trials_of(&Page { after: first.id.checked_sub(1), at_most: Some(1), ..Page::default() })?;

@@ -57,9 +57,6 @@ impl Picture {
     }
 
     /// As a PNG file, two pixels for each unit of the drawing.
-    ///
-    /// # Errors
-    /// What the renderer refuses.
     pub fn png(&self) -> Result<Vec<u8>, PngError> {
         rasterise(&self.svg(Medium::File), 2.0)
     }

@@ -48,9 +48,6 @@ impl Live {
 ///
 /// The answer with its certificate takes no model of all measurements, and pictures do: `publish` is given what is there already, each time there is more. What the page `before`
 /// this one had, and still holds, is not computed again.
-///
-/// # Errors
-/// What reading the study or asking its model runs into.
 pub fn live(study: &Study, address: &str, before: Option<&Live>, mut publish: impl FnMut(&Live)) -> Result<Live> {
     let run = study.strategy()?;
     let content = Content::read(study, &run)?;
@@ -114,9 +111,6 @@ pub fn live_model(study: &Study, address: &str, at: Option<&[Value]>) -> Result<
 }
 
 /// The report as it stands, whose numbers are at `address/NAME.csv`; as a file it is what [`super::study`] makes.
-///
-/// # Errors
-/// What reading the study or asking its model runs into.
 pub fn live_report(study: &Study, address: &str) -> Result<Page> {
     written(study, Page::served(title(study), address))
 }

@@ -30,9 +30,6 @@ const MAP_LEVELS: usize = 33;
 const MOST_DOTS: usize = 800;
 
 /// The page of a fitted model: how well it predicts first, then what it says, whether it can be trusted, and what it rests on.
-///
-/// # Errors
-/// What asking the model runs into.
 pub fn model(model: &Model) -> Result<Page> {
     let about = &model.about;
     let asked = Asked { about, posterior: &model.posterior, answers: model.answers(DELTA)? };

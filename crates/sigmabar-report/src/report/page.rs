@@ -114,9 +114,6 @@ impl Page {
     }
 
     /// File names and contents of the pictures as PNG.
-    ///
-    /// # Errors
-    /// What the renderer refuses.
     pub fn pngs(&self) -> Result<Vec<(String, Vec<u8>)>> {
         self.pictures.iter().map(|picture| Ok((format!("{}.png", picture.name()), picture.png()?))).collect()
     }

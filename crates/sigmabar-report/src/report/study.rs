@@ -36,9 +36,6 @@ impl<'a> Content<'a> {
 }
 
 /// The page of a study: the recommendation with its interval, gap and label first, then the pictures, the batches and trials, and what it all rests on.
-///
-/// # Errors
-/// What reading the study or asking its model runs into.
 pub fn study(study: &Study) -> Result<Page> {
     written(study, Page::new(title(study)))
 }

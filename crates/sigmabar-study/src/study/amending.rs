@@ -60,9 +60,6 @@ impl Study {
     }
 
     /// Whether the study file was amended since the study was opened here.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
     pub fn is_amended(&self) -> Result<bool> {
         let look = "SELECT count(*) FROM sb_events WHERE study = ?1 AND kind = 'amended'";
         let so_far: i64 = self.store().read(|c| c.prepare_cached(look)?.query_row([self.key], |row| row.get(0)))?;

@@ -64,9 +64,6 @@ impl Study {
     }
 
     /// Leases trials to many at once, in one transaction, and never plans: for a server, which plans beside its answers.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn hand_out(&self, requests: &[AskRequest]) -> Result<Vec<HandedOut>> {
         let until = |request: &AskRequest| now().saturating_add(i64::try_from(request.lease.as_millis()).unwrap_or(i64::MAX));
         let leased = self.store().write_with(Durability::Process, |transaction| {
@@ -119,9 +116,6 @@ impl Study {
     }
 
     /// Hands nothing out from here on, or begins to again: whoever asks waits meanwhile, and results are welcome as ever.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn set_paused(&self, is_paused: bool) -> Result<()> {
         self.store().write(|transaction| {
             let pause = "UPDATE sb_studies SET paused = ?2 WHERE study = ?1 AND paused <> ?2";
@@ -133,17 +127,11 @@ impl Study {
     }
 
     /// Whether nothing is handed out.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn is_paused(&self) -> Result<bool> {
         self.store().read(|c| is_paused(c, self.key))
     }
 
     /// Puts expired leases, and those of processes of this machine that have ended, back into the queue, and says which.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn reap(&self) -> Result<Vec<u64>> {
         self.store().write(|transaction| {
             let mut ids = put_back(transaction, self.key)?;
@@ -160,17 +148,11 @@ impl Study {
     }
 
     /// Puts a leased trial back into the queue, if it is still this worker's.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn release(&self, id: u64, worker: &str) -> Result<()> {
         self.give_back(id, worker, &json!({}))
     }
 
     /// The same of a trial that nobody saw, as when its sheet could not be written: whoever gets it next is the first to evaluate it.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn release_unseen(&self, id: u64, worker: &str) -> Result<()> {
         self.give_back(id, worker, &json!({ "unseen": true }))
     }
@@ -186,9 +168,6 @@ impl Study {
     }
 
     /// Keeps a trial with its worker for longer; false if the worker does not have it any more.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn renew(&self, id: u64, worker: &str, lease: Duration) -> Result<bool> {
         let until = now().saturating_add(i64::try_from(lease.as_millis()).unwrap_or(i64::MAX));
         self.store().write_with(Durability::Process, |transaction| {

@@ -140,9 +140,6 @@ impl Study {
 
     /// Puts the failures of a batch back into the queue, as when the objective was mended; their ids. It is the newest batch of which anything was measured, or the one after it if
     /// that failed: batches after that one were planned without anything new, and are planned again. Failures of earlier batches stay: what was planned after them rests on them.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
     pub fn retry_failed(&self) -> Result<Vec<u64>> {
         self.store().write(|transaction| {
             // Numbers of trials are given anew with another plan: nothing that somebody may still measure is taken back. What was given back last is with nobody: a run that
@@ -244,9 +241,6 @@ impl Study {
     }
 
     /// Trials whose results may have been chosen by their noise, those of a pilot too: a table of them would not say so.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
     pub fn marks(&self) -> Result<BTreeMap<u64, Mark>> {
         let [corrected, _, again, ..] = Self::mishap_events();
         let look = format!(

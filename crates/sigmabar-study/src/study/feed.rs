@@ -15,9 +15,6 @@ pub struct Feed {
 
 impl Study {
     /// A look-out for changes of the file from here on.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn feed(&self) -> Result<Feed> {
         let store = self.opened_again()?;
         let version = store.data_version()?;

@@ -80,9 +80,6 @@ impl Study {
     }
 
     /// Which of these results are probably mistyped, those that were told before left out.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn mistyped(&self, coming: &[(u64, TrialResult)]) -> Result<Vec<Mistyped>> {
         self.mistyped_in(&FilledSheet { results: coming.to_vec(), ..FilledSheet::default() })
     }

@@ -156,9 +156,6 @@ impl Study {
     }
 
     /// The same study with a connection of its own.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
     pub fn reopen(&self) -> Result<Self> {
         Ok(Self {
             store: Mutex::new(self.opened_again()?),

@@ -202,9 +202,6 @@ impl Study {
     }
 
     /// Lets the study go on although the data contradict its premises: what is measured then serves the model, and nothing is certified.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
     pub fn go_on_despite_contradiction(&self) -> Result<()> {
         self.store().write(|transaction| {
             let go_on = "UPDATE sb_studies SET despite_contradiction = 1 WHERE study = ?1 AND NOT despite_contradiction";

@@ -12,17 +12,11 @@ use std::collections::BTreeMap;
 
 impl Study {
     /// All trials in the order of their ids.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn trials(&self) -> Result<Vec<TrialRow>> {
         self.trials_of(&Page::default())
     }
 
     /// Some trials, in the order of their ids: what is looked at costs, not what there is.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn trials_of(&self, page: &Page) -> Result<Vec<TrialRow>> {
         let query = format!(
             "SELECT id, batch, settings, {STANDING}, worker, leased_until, attempts, value, std_error, reason, seed, planned_at, asked_at, \
@@ -37,9 +31,6 @@ impl Study {
     }
 
     /// Results measured before the study, in the order of import.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn imported(&self) -> Result<Vec<ImportedRow>> {
         let query = "SELECT settings, value, std_error, reason, replicates, is_corrected FROM sb_imports WHERE study = ?1 ORDER BY number";
         let read = |row: &Row<'_>| {
@@ -52,9 +43,6 @@ impl Study {
     }
 
     /// As what each of them was imported.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn imported_as(&self) -> Result<Vec<Collected>> {
         let query = "SELECT collected FROM sb_imports WHERE study = ?1 ORDER BY number";
         let read = |row: &Row<'_>| row.get(0).map(|CollectedWord(collected)| collected);
@@ -62,9 +50,6 @@ impl Study {
     }
 
     /// What control wells came to, in the order of batches, plates and wells.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn controls(&self) -> Result<Vec<ControlRow>> {
         let query = "SELECT json_extract(detail, '$.batch'), json_extract(detail, '$.plate'), json_extract(detail, '$.well'), \
                      json_extract(detail, '$.value') FROM sb_events WHERE study = ?1 AND kind = 'control' ORDER BY event";
@@ -82,17 +67,11 @@ impl Study {
     }
 
     /// What happened after the event of a number (0 for all), in order.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn events_after(&self, number: u64) -> Result<Vec<EventRow>> {
         self.some_events_after(number, usize::MAX)
     }
 
     /// The same, at most so many.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn some_events_after(&self, number: u64, at_most: usize) -> Result<Vec<EventRow>> {
         let query = "SELECT event, at, kind, trial, worker, detail FROM sb_events WHERE event > ?2 AND study = ?1 ORDER BY event LIMIT ?3";
         let event = |row: &Row<'_>| {
@@ -113,9 +92,6 @@ impl Study {
     }
 
     /// Which kinds of events there were after the event of a number, and the number of the last event.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn news_after(&self, number: u64) -> Result<(Vec<EventKind>, u64)> {
         let query = "SELECT kind, max(event) FROM sb_events WHERE event > ?2 AND study = ?1 GROUP BY kind";
         let after = i64::try_from(number).unwrap_or(i64::MAX);
@@ -127,9 +103,6 @@ impl Study {
     }
 
     /// The number of the last event; 0 where nothing has happened.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn last_event(&self) -> Result<u64> {
         let query = "SELECT event FROM sb_events WHERE study = ?1 ORDER BY event DESC LIMIT 1";
         let last: Option<i64> = self.store().read(|c| c.prepare_cached(query)?.query_row([self.key], |row| row.get(0)).optional())?;
@@ -137,9 +110,6 @@ impl Study {
     }
 
     /// One row for each batch that is answered or closed.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn batches(&self) -> Result<Vec<BatchRow>> {
         let strategy = self.strategy()?;
         let closed = strategy.ledger().closed() as i64;
@@ -159,9 +129,6 @@ impl Study {
     }
 
     /// The setting to use by what is known now, never the luckiest draw; `None` before anything was measured.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn recommend(&self) -> Result<Option<Advice>> {
         let Some(best) = self.strategy()?.recommend_with_range()? else { return Ok(None) };
         let names = || self.spec.space().names();
@@ -194,9 +161,6 @@ impl Study {
     }
 
     /// How many trials are in which state.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn counts(&self) -> Result<BTreeMap<TrialStatus, usize>> {
         let query = format!("SELECT {STANDING}, count(*) FROM sb_trials WHERE study = ?1 GROUP BY 1");
         let count = |row: &Row<'_>| Ok((row.get(0)?, usize::try_from(row.get::<_, i64>(1)?).unwrap_or_default()));
@@ -239,9 +203,6 @@ impl Study {
     }
 
     /// Where the study stands.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn status(&self) -> Result<Status> {
         let by_state = format!("SELECT {STANDING}, count(*), max(batch) + 1 FROM sb_trials WHERE study = ?1 GROUP BY 1");
         let by_study = "SELECT finished, (SELECT count(*) FROM sb_imports i WHERE i.study = s.study), \
@@ -283,9 +244,6 @@ impl Study {
     }
 
     /// The claim as a function of its premises ([`Strategy::standing`]).
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn standing(&self) -> Result<Option<Standing>> {
         if self.is_without_premises() {
             return Ok(None);
@@ -296,9 +254,6 @@ impl Study {
     }
 
     /// Why there is none, in words ([`Strategy::why_no_standing`]).
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn why_no_standing(&self) -> Result<String> {
         if self.is_without_premises() {
             return Ok("no norm bound is declared".to_owned());
@@ -312,18 +267,12 @@ impl Study {
     }
 
     /// The same with all length-scales multiplied by each factor ([`Strategy::premise_map`]).
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn premise_map(&self, factors: &[f64]) -> Result<Vec<PremiseRow>> {
         let run = self.strategy()?;
         run.premise_map(factors)?.into_iter().map(|row| Ok(row.clone().moved(self.slack_of(&run, row.factor)?))).collect()
     }
 
     /// The run with everything told so far, and with what happened to it.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn strategy(&self) -> Result<Strategy> {
         let (mut strategy, plan) = self.informed()?;
         strategy.set_mishaps(self.mishaps()?);

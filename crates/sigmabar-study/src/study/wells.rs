@@ -105,9 +105,6 @@ impl TrialRow {
 
 impl Study {
     /// What the wells of replicates came to, where they were told and nothing else stands in their place.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn wells(&self) -> Result<Wells> {
         Ok(read(&self.store().read(|c| self.well_events(c))?))
     }

@@ -30,9 +30,6 @@ pub struct WorkerRow {
 
 impl Study {
     /// Everybody who has a trial or told one, those at work first, then by name.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn workers(&self) -> Result<Vec<WorkerRow>> {
         let paused = self.paused_workers()?;
         let query = "SELECT worker, sum(state = 'leased' AND leased_until > ?2), min(CASE WHEN state = 'leased' THEN leased_until END), \
@@ -56,27 +53,18 @@ impl Study {
     }
 
     /// Hands nothing more out to one worker, or begins to again: a server keeps to this.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn set_worker_paused(&self, worker: &str, is_paused: bool) -> Result<()> {
         let kind = if is_paused { EventKind::WorkerPaused } else { EventKind::WorkerResumed };
         self.store().write(|transaction| Ok(super::asking::note(transaction, self.key, kind, None, Some(worker))?))
     }
 
     /// When the next lease runs out after a moment, in milliseconds since 1970.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn next_lapse(&self, after: i64) -> Result<Option<i64>> {
         let query = "SELECT min(leased_until) FROM sb_trials INDEXED BY sb_trials_by_state WHERE study = ?1 AND state = 'leased' AND leased_until > ?2";
         self.store().read(|c| c.prepare_cached(query)?.query_row(params![self.key, after], |row| row.get(0)))
     }
 
     /// The workers to whom nothing is handed out.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
     pub fn paused_workers(&self) -> Result<BTreeSet<String>> {
         let query = "SELECT kind, worker FROM sb_events WHERE study = ?1 AND kind IN (?2, ?3) AND worker IS NOT NULL ORDER BY event";
         let kinds = params![self.key, EventKind::WorkerPaused, EventKind::WorkerResumed];
