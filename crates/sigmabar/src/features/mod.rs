@@ -255,6 +255,18 @@ impl FeatureMap {
         Ok(())
     }
 
+    /// The same with the kernel's values at the inducing points in the place of the features.
+    pub(crate) fn for_each_kernel_block(&self, x: PointsRef<'_>, mut f: impl FnMut(usize, PointsRef<'_>, &mut [f64])) {
+        let m = self.len();
+        let mut rows = vec![0.0; BLOCK_ROWS.min(x.len()) * m];
+        for start in (0..x.len()).step_by(BLOCK_ROWS) {
+            let block = x.range(start, (start + BLOCK_ROWS).min(x.len()));
+            let rows = &mut rows[..block.len() * m];
+            self.prepared.par_rows_into(block, rows);
+            f(start, block, rows);
+        }
+    }
+
     /// $s_1^2$ for the points of a block whose features are known; `first` numbers the queries in errors.
     pub(crate) fn residual_of(&self, block: PointsRef<'_>, psi: &[f64], first: usize) -> Result<Vec<f64>> {
         let diagonal = self.kernel().diagonal(block);

@@ -122,12 +122,7 @@ impl Pass<'_> {
         let m = self.features.len();
         let mut gram = GramAccumulator::new(m);
         let mut sums = Sums::new(m, self.sums.is_some());
-        let mut rows = vec![0.0; BLOCK_ROWS.min(self.locations.distinct()) * m];
-        let x = self.locations.points();
-        for start in (0..x.len()).step_by(BLOCK_ROWS) {
-            let block = x.range(start, (start + BLOCK_ROWS).min(x.len()));
-            let rows = &mut rows[..block.len() * m];
-            self.features.prepared().par_rows_into(block, rows);
+        self.features.for_each_kernel_block(self.locations.points(), |start, block, rows| {
             if let (Some(h), Some(s)) = (&mut sums.projected, self.sums) {
                 add_transposed_matvec(rows, &s[start..start + block.len()], h);
             }
@@ -136,7 +131,7 @@ impl Pass<'_> {
             }
             self.scale_by_counts(start, rows);
             gram.add_rows(rows);
-        }
+        });
         let mut product = gram.finish()?;
         product.mirror_lower();
         let bound = self.whitening_bound(product.diagonal().iter().sum());

@@ -176,12 +176,7 @@ fn new_feature(information: &Information, before: &crate::features::FeatureMap, 
     before.lower().solve_transposed_rows(&mut w)?;
     let mut out = NewFeature { cross: vec![0.0; m], square: 0.0, projected: 0.0, trace: 0.0 };
     let locations = information.locations.rows()?;
-    let x = locations.points();
-    let mut rows = vec![0.0; BLOCK_ROWS.min(x.len()) * m];
-    for start in (0..x.len()).step_by(BLOCK_ROWS) {
-        let block = x.range(start, (start + BLOCK_ROWS).min(x.len()));
-        let rows = &mut rows[..block.len() * m];
-        before.prepared().par_rows_into(block, rows);
+    before.for_each_kernel_block(locations.points(), |start, block, rows| {
         let mut phi = vec![0.0; block.len()];
         matvec_rows(rows, &w, &mut phi);
         for (i, (value, row)) in phi.iter_mut().zip(rows.chunks_exact(m)).enumerate() {
@@ -198,7 +193,7 @@ fn new_feature(information: &Information, before: &crate::features::FeatureMap, 
             *value = weighted;
         }
         add_transposed_matvec(rows, &phi, &mut out.cross);
-    }
+    });
     before.lower().solve_rows(&mut out.cross)?;
     Ok(out)
 }

@@ -11,9 +11,7 @@ impl Kernel {
     /// # Errors
     /// [`Error::Empty`] if no column is named; [`Error::Length`] if the kernel's length-scales do not fit their number.
     pub fn columns(self, columns: Vec<usize>) -> Result<Self> {
-        let kernel = Self::Columns { columns, kernel: Box::new(self) };
-        kernel.validate()?;
-        Ok(kernel)
+        Self::Columns { columns, kernel: Box::new(self) }.validated()
     }
 
     /// Checks every parameter and every composition; what the constructors and deserialisation call. Cost: the number of parameters.

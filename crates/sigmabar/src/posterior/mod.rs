@@ -13,7 +13,7 @@ pub(crate) use sample::sample_coarsely;
 pub use sample::sample_gaussian;
 
 use crate::error::Result;
-use crate::features::{BLOCK_ROWS, FeatureMap};
+use crate::features::FeatureMap;
 use crate::information::{Ahead, GramMethod, Information, RidgePath, VarianceParts, absorb};
 use crate::origin::Sourced;
 use crate::points::{Collected, KeptLocations, KeptResponses, Observations, PointsRef, Prior, WATCHED};
@@ -93,8 +93,8 @@ impl Posterior {
         let features = Arc::clone(information.features());
         let x = observations.locations().points();
         let mut projected = vec![0.0; features.len()];
-        for_each_kernel_block(&features, x, |start, rows, count| {
-            add_transposed_matvec(rows, &observations.sums()[start..start + count], &mut projected);
+        features.for_each_kernel_block(x, |start, block, rows| {
+            add_transposed_matvec(rows, &observations.sums()[start..start + block.len()], &mut projected);
         });
         features.lower().solve_rows(&mut projected)?;
         let mut short =
@@ -252,7 +252,9 @@ impl Posterior {
         features.check_width(x)?;
         let mut out = vec![0.0; x.len()];
         match &self.kernel_weights {
-            Some(w) => for_each_kernel_block(features, x, |start, rows, count| matvec_rows(rows, w, &mut out[start..start + count])),
+            Some(w) => {
+                features.for_each_kernel_block(x, |start, block, rows| matvec_rows(rows, w, &mut out[start..start + block.len()]));
+            }
             None => features.for_each_block(x, |start, block, psi| {
                 matvec_rows(psi, &self.coefficients, &mut out[start..start + block.len()]);
                 Ok(())
@@ -428,17 +430,5 @@ impl Posterior {
         let path = self.information.ridge_path()?;
         let rotated = path.rotate(&self.projected)?;
         Ok((path, rotated))
-    }
-}
-
-/// Calls `f(first row, kernel values against the inducing points, number of rows)` for block after block.
-fn for_each_kernel_block(features: &FeatureMap, x: PointsRef<'_>, mut f: impl FnMut(usize, &[f64], usize)) {
-    let m = features.len();
-    let mut rows = vec![0.0; BLOCK_ROWS.min(x.len()) * m];
-    for start in (0..x.len()).step_by(BLOCK_ROWS) {
-        let block = x.range(start, (start + BLOCK_ROWS).min(x.len()));
-        let rows = &mut rows[..block.len() * m];
-        features.prepared().par_rows_into(block, rows);
-        f(start, rows, block.len());
     }
 }
