@@ -124,15 +124,22 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    readers! {
-        /// All trials, in the order of proposal.
-        pub trials: &[Trial],
-        /// The states of all trials, in the same order.
-        pub states: &[TrialState],
-        /// Results from before the run, in the order in which they were attached.
-        pub attached: &[Attached],
-        /// Number of batches closed so far.
-        pub closed: usize,
+    /// All trials, in the order of proposal.
+    #[must_use]
+    pub fn trials(&self) -> &[Trial] {
+        &self.trials
+    }
+
+    /// The states of all trials, in the same order.
+    #[must_use]
+    pub fn states(&self) -> &[TrialState] {
+        &self.states
+    }
+
+    /// Results from before the run, in the order in which they were attached.
+    #[must_use]
+    pub fn attached(&self) -> &[Attached] {
+        &self.attached
     }
 
     /// Values from before the run, in the order in which they were attached.
@@ -165,6 +172,12 @@ impl Ledger {
     #[must_use]
     pub fn batches(&self) -> usize {
         self.starts.len()
+    }
+
+    /// Number of batches closed so far.
+    #[must_use]
+    pub fn closed(&self) -> usize {
+        self.closed
     }
 
     /// The trials of a batch, as a range of ids; empty for a batch that was not opened.
