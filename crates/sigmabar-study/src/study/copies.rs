@@ -3,7 +3,7 @@
 use super::Study;
 use crate::{Result, StudySpec};
 use rusqlite::Row;
-use sigmabar::{MANY_DIGITS, last_digit};
+use sigmabar::number::{MANY_DIGITS, last_digit};
 use std::collections::BTreeMap;
 
 /// In fewer honest studies than this short numbers agree so often by chance that they count as copies.
