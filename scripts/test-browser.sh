@@ -20,6 +20,6 @@ environment="$(bash scripts/environment.sh browser crates/sigmabar-serve/browser
 cargo build --quiet --workspace --lib --bins --tests
 place="$(mktemp -d)"
 trap 'rm -rf "$place"' EXIT
-CHROMIUM="$CHROMIUM" timeout 300 "$environment/bin/python" crates/sigmabar-serve/browser/test_pages.py "$place"
+CHROMIUM="$CHROMIUM" timeout 600 "$environment/bin/python" crates/sigmabar-serve/browser/test_pages.py "$place"
 bash scripts/book.sh
 CHROMIUM="$CHROMIUM" timeout 120 "$environment/bin/python" scripts/test_book.py

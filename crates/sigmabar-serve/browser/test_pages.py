@@ -319,7 +319,7 @@ def sees_what_others_do(page, place, api):
 
 def closes_and_pauses(page):
     page.get_by_role("button", name="Close batch").click()
-    expect(page.locator("#progress-words")).to_contain_text("batch 2 of 2", timeout=60000)
+    expect(page.locator("#progress-words")).to_contain_text("batch 2 of 2", timeout=180000)
     page.get_by_role("button", name="Pause").click()
     expect(page.locator("#controls")).to_contain_text("nothing is handed out")
     page.get_by_role("button", name="Hand out again").click()
@@ -376,14 +376,14 @@ def follows_workers(page, base, address, place):
         [COMMAND, "run", "--server", address, "--name", "hills", "--parallel", "4"], cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        expect(page.locator("#stop")).to_contain_text("You may stop", timeout=60000)
+        expect(page.locator("#stop")).to_contain_text("You may stop", timeout=180000)
         expect(page.locator(".answer.certified")).to_be_visible()
         expect(page.locator("#premises")).to_be_visible(timeout=30000)
-        assert worker.wait(60) == 0
+        assert worker.wait(180) == 0
     finally:
         worker.kill()
-    expect(report.locator(".headline")).to_contain_text("Use ", timeout=60000)
-    expect(model.locator("figure")).not_to_have_count(before, timeout=60000)
+    expect(report.locator(".headline")).to_contain_text("Use ", timeout=180000)
+    expect(model.locator("figure")).not_to_have_count(before, timeout=180000)
     expect(model.locator("[name='at.east']")).to_have_value("0.25")
     model.close()
     report.close()
