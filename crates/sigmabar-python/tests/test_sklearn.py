@@ -164,6 +164,18 @@ def test_responses_are_calibrated_by_default() -> None:
     assert theorem.interval(X[:1], of="response").certificate.details["theorem"] != "conformal"
 
 
+def test_rows_that_calibrate_teach_the_mean_as_much_as_the_others() -> None:
+    """Of 160 rows 39 calibrate: a model whose inducing points are the other 121 passes these by."""
+    rng = np.random.default_rng(0)
+    X, new = rng.random((160, 4)), rng.random((500, 4))
+    f = lambda x: np.sin(7 * x[:, 0]) * np.cos(5 * x[:, 1]) + x[:, 2] * x[:, 3] ** 2  # noqa: E731
+    model = SparseKernelRegressor(random_state=0).fit(X, f(X))
+    assert np.abs(model.predict(X) - f(X)).max() < 1e-3
+    assert np.sqrt(np.mean((model.predict(new) - f(new)) ** 2)) < 0.014, "0.019 from what some of the rows taught"
+    interval = model.interval(new, of="response")
+    assert interval.label == "conformal" and np.mean((interval.lower <= f(new)) & (f(new) <= interval.upper)) > 0.9
+
+
 def test_of_few_rows_all_learn_and_all_calibrate() -> None:
     """A model learnt on few rows of many columns is too sure of itself, and leaving rows out under the same kernel does not show it."""
     held: dict[str | None, list[float]] = {"auto": [], None: []}

@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use sigmabar::evidence::{InducingMethod, Learning, fit_hyperparameters};
+use sigmabar::evidence::{InducingMethod, Learning, Learnt, fit_hyperparameters};
 use sigmabar::inducing::InducingRule;
 use sigmabar::posterior::{ExactPosterior, sample_gaussian};
 use sigmabar::{Collected, Error, Kernel, Observations, Origin, Points, Prior};
@@ -282,6 +282,49 @@ fn a_function_that_turns_many_times_is_found_across_the_valley() {
 }
 
 /// Rows that stand in the table three times, as a join makes them, never differ: taken for replicates they would say that there is no noise at all, and the model would go through every response.
+/// Of nine columns one matters much and one a little; the others are said not to matter, and where that is said no slope leads away.
+#[test]
+fn a_column_that_seemed_not_to_matter_is_looked_at_again() {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let x = uniform(&mut rng, 200, 9);
+    let y: Vec<f64> = x.view().rows().map(|r| (6.0 * r[0]).sin() + 0.2 * (5.0 * r[8]).cos() + 0.02 * rng.random_range(-1.0..1.0)).collect();
+    let mut lengths = [900.0; 9];
+    lengths[0] = 0.5;
+    let mut learning = Learning::new(vec![Kernel::matern(2.5, lengths, 1.0).unwrap()]);
+    let observations = observe(x, &y);
+    let mut learnt = |starts: usize| {
+        learning.starts = starts;
+        fit_hyperparameters(&observations, &learning).unwrap()
+    };
+    let (asleep, awake) = (learnt(0), learnt(1));
+    let last = |learnt: &Learnt| learnt.kernel().value.parameters()[8].value;
+    assert!(last(&asleep) > 100.0 && last(&awake) < 20.0, "{} and {}", last(&asleep), last(&awake));
+    assert!(awake.elbo > asleep.elbo + 100.0 && awake.ridge() < 0.3 * asleep.ridge(), "{} and {}", awake.elbo, asleep.elbo);
+}
+
+/// What was learnt from some rows is learnt on from with more, and what it was learnt from is left where it is.
+#[test]
+fn without_starts_what_is_known_is_climbed_from() {
+    let mut rng = ChaCha8Rng::seed_from_u64(12);
+    let x = uniform(&mut rng, 300, 2);
+    let y = smooth(&x, 0.1);
+    let some = observe(x.view().select(&(0..200).collect::<Vec<_>>()).unwrap(), &y[..200]);
+    let all = observe(x, &y);
+    let template = Kernel::matern(2.5, [1.0, 1.0], 1.0).unwrap();
+    let first = fit_hyperparameters(&some, &Learning::new(vec![template.clone()])).unwrap();
+    let (mut on, mut again) = (Learning::new(vec![first.kernel().value.clone()]), Learning::new(vec![first.kernel().value.clone()]));
+    (on.starts, on.ridge) = (0, first.ridge());
+    (again.starts, again.ridge, again.exact_steps) = (0, first.ridge(), 0);
+    let (learnt, kept) = (fit_hyperparameters(&all, &on).unwrap(), fit_hyperparameters(&some, &again).unwrap());
+    let anew = fit_hyperparameters(&all, &Learning::new(vec![template])).unwrap();
+    assert!((learnt.elbo - anew.elbo).abs() < 0.5, "{} and {}", learnt.elbo, anew.elbo);
+    assert!(2 * learnt.evaluations < anew.evaluations, "{} and {}", learnt.evaluations, anew.evaluations);
+    assert_eq!(kept.kernel().value.parameters().len(), first.kernel().value.parameters().len());
+    for (kept, first) in kept.kernel().value.parameters().iter().zip(first.kernel().value.parameters()) {
+        assert!((kept.value / first.value - 1.0).abs() < 1e-12);
+    }
+}
+
 #[test]
 fn repeats_that_never_differ_say_nothing_about_the_noise() {
     let mut rng = ChaCha8Rng::seed_from_u64(4);

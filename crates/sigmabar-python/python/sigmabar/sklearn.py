@@ -48,6 +48,8 @@ _FEWEST_TO_SPLIT = 80
 _MOST_CALIBRATING = 1000
 # With more rows than this, those that calibrate would change the mean too little for another pass over all.
 _MOST_TO_REFIT = 10_000
+# With more rows than this, few more would change a kernel that a sample of them taught.
+_MOST_TO_LEARN_ON = 1500
 _FOLDS = 5
 
 
@@ -239,23 +241,14 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             calibrated = _core.Conformal.of([self.posterior_._core], [X[held]], [np.asarray(y[held], float)], column)
             self._calibrated = _Calibrated(calibrated)
             if len(X) <= _MOST_TO_REFIT:
-                self.posterior_ = self._refitted(X, y, weights, seed)
+                self.posterior_ = self._learnt(X, y, weights, seed, self.posterior_)
         elif weights is None and self._is_crossed(len(X)):
             self._calibrated = self._crossed(X, y, seed, column)
         self._describe()
         return self
 
-    def _refitted(self, X: Floats, y: Floats, weights: Any, seed: int) -> SparsePosterior:
-        """All rows, with what was learnt from some."""
-        if not self.learn:
-            return self._learnt(X, y, weights, seed)
-        learnt = self.posterior_
-        mean, unit, _ = learnt.prior
-        return SparsePosterior(
-            learnt.kernel, learnt.tau, X, y, inducing=learnt.inducing, mean=mean, unit=unit, collected=self.collected, weights=weights
-        )
-
-    def _learnt(self, X: Floats, y: Floats, weights: Any, seed: int) -> SparsePosterior:
+    def _learnt(self, X: Floats, y: Floats, weights: Any, seed: int, some: SparsePosterior | None = None) -> SparsePosterior:
+        """What the rows teach: from nothing, or on from what some of them did."""
         tau = self._tau(y, weights)
         self.evidence_, self.advice_ = None, None
         if not self.learn:
@@ -265,16 +258,19 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             theta = 0.1 if self.n_inducing == "auto" else None
             points = select_inducing(kernel, X, tau, method="rpcholesky", size=min(self._most_inducing(), 500) if theta else self._most_inducing(), theta=theta, seed=seed)
             return SparsePosterior(kernel, tau, X, y, inducing=points, mean=None, collected=self.collected, weights=weights)
+        begin: dict[str, Any] = {"kernel": self._kernels(X) if self.kernel is None else self.kernel, "tau": tau or 0.1, "additive": self.kernel is None}
+        if some is not None:
+            begin = {"kernel": some.kernel, "tau": tau or some.tau, "starts": 0}
+            if len(X) > _MOST_TO_LEARN_ON:
+                begin |= {"exact_steps": 0, "rounds": 0}
         learnt = fit_hyperparameters(
-            self._kernels(X) if self.kernel is None else self.kernel,
-            X,
-            y,
+            **begin,
+            X=X,
+            y=y,
             mean=None,
-            tau=tau or 0.1,
             tau_limits=None if tau is None else (tau, tau),
             max_inducing=self._most_inducing(),
             collected=self.collected,
-            additive=self.kernel is None,
             weights=weights,
             seed=seed,
         )

@@ -27,6 +27,8 @@ const RIDGES: [f64; 3] = [1.0, 3.0, 6.0];
 const RIDGES_ALONE: [f64; 3] = [1.0, 0.5, 0.25];
 /// With more length-scales than these none is looked for by itself.
 const MOST_ALONE: usize = 8;
+/// A column with a length-scale of so many times its prior's centre hardly matters, and the evidence hardly has a slope there.
+const ASLEEP: f64 = 4.0;
 /// Pairs of points behind a median distance.
 const PAIRS: usize = 1000;
 
@@ -141,6 +143,14 @@ impl Space {
             RIDGES_ALONE.iter().for_each(|times| place(found, std::slice::from_ref(p), factor, found[ridge] + times.ln()));
         }
         places
+    }
+
+    /// What was found, with the length-scales that are far above the prior's centre moved there. None where none is.
+    pub fn woken(&self, found: &[f64]) -> Option<Vec<f64>> {
+        let mut theta = found.to_vec();
+        let asleep = self.kernel.iter().enumerate().filter(|&(p, v)| v.is_length && found[p] > v.centre + ASLEEP.ln());
+        asleep.clone().for_each(|(p, v)| theta[p] = v.centre);
+        asleep.count().gt(&0).then_some(theta)
     }
 
     /// The log-normal priors' logarithm up to a constant, $-\sum_p (\theta_p - c_p)^2/(2w_p^2)$ with one $w_p$ below $c_p$ and another above, and its slope.

@@ -44,7 +44,7 @@ pub struct Learning {
     pub gap: f64,
     /// Rows that the model will be fitted to, where those learnt on are a sample of them: the more there are, the less inducing points may miss. Default 0.
     pub stand_for: usize,
-    /// Starts for each template. Default 4.
+    /// Starts for each template. Default 4; with none, its own parameters are climbed from as they are, by all rows of the exact stage.
     pub starts: usize,
     /// Seed of the starts, the subsample and the inducing points.
     pub seed: u64,
@@ -54,7 +54,7 @@ pub struct Learning {
     pub mean: bool,
     /// Distinct points of the exact stage; with no more than these, everything is learnt from the exact evidence. Default 1500.
     pub exact_points: usize,
-    /// Quasi-Newton steps of the exact stage. Default 25.
+    /// Quasi-Newton steps of the exact stage. Default 60.
     pub exact_steps: usize,
     /// Rows whose ELBO is climbed after that, a sample of them where there are more. Default 20 000.
     pub rows: usize,
@@ -85,7 +85,7 @@ impl Learning {
             regularised: true,
             mean: false,
             exact_points: 1500,
-            exact_steps: 25,
+            exact_steps: 60,
             rows: 20_000,
             rounds: 2,
             steps: 10,
@@ -122,7 +122,6 @@ impl Learning {
         }
         for (name, value) in [
             ("number of inducing points", self.inducing),
-            ("number of starts", self.starts),
             ("number of points of the exact stage", self.exact_points),
             ("number of rows", self.rows),
         ] {
@@ -198,7 +197,8 @@ impl Learnt {
 /// Learns kernel parameters, ridge and, if asked, the constant mean by (penalised) evidence (algorithm notes 0.3).
 ///
 /// 1. Every start of every template climbs the exact evidence of a few hundred points; the best of each template goes on to some more, where the
-///    template is chosen, with single columns added if the evidence asks for them, and the winner to the exact evidence of [`Learning::exact_points`].
+///    template is chosen, with single columns added if the evidence asks for them; columns that seem not to matter to it are looked at once more, and it climbs the exact
+///    evidence of [`Learning::exact_points`].
 /// 2. With more points than that the ELBO of up to [`Learning::rows`] rows with some hundred inducing points is climbed, unless what these miss costs so much that
 ///    the ELBO would lead astray: then the exact evidence of fewer points is the better teacher. Inducing points are chosen anew for the new kernel until a
 ///    round gains less than [`Learning::tolerance`].
@@ -232,6 +232,9 @@ fn exact_stage(observations: &Observations, learning: &Learning) -> Result<Found
         size if size < distinct => observations.at_points(&sample(distinct, size, learning.seed)),
         _ => Ok(observations.clone()),
     };
+    if learning.starts == 0 {
+        return warm(&subset(learning.exact_points)?, observations, learning);
+    }
     let (few, more) = (subset(SCREENING_POINTS)?, subset(TEMPLATE_POINTS)?);
     let mut best: Result<(f64, Found)> = Err(Error::Empty { what: "the list of kernels to learn" });
     let mut evaluations = 0;
@@ -251,11 +254,25 @@ fn exact_stage(observations: &Observations, learning: &Learning) -> Result<Found
             (_, new) => new,
         };
     }
-    let (_, mut found) = best?;
+    let (_, found) = best?;
     let search = Search::new(&found.kernel, observations, learning);
-    let ascent = search.climb_exact(&subset(learning.exact_points)?, &found.theta, learning.exact_steps)?;
-    (found.theta, found.evaluations) = (ascent.point, evaluations + ascent.evaluations);
-    Ok(found)
+    let (start, woken) = search.woken(&more, found.theta, TEMPLATE_STEPS)?;
+    let ascent = search.climb_exact(&subset(learning.exact_points)?, &start, learning.exact_steps)?;
+    Ok(Found { theta: ascent.point, evaluations: evaluations + woken + ascent.evaluations, ..found })
+}
+
+/// What is known already, for rows that it was not learnt from.
+fn warm(exact: &Observations, all: &Observations, learning: &Learning) -> Result<Found> {
+    let climb = |(template, kernel): (usize, &Kernel)| {
+        let start: Vec<f64> =
+            kernel.log_parameters().into_iter().chain([learning.ridge.ln()]).chain(learning.mean.then_some(0.0)).collect();
+        let Ascent { point: theta, value, evaluations } =
+            Search::new(kernel, all, learning).climb_exact(exact, &start, learning.exact_steps)?;
+        Ok((value, Found { template, kernel: kernel.clone(), theta, evaluations }))
+    };
+    let found = learning.templates.iter().enumerate().map(climb).collect::<Result<Vec<_>>>()?;
+    let best = found.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
+    best.map(|(_, found)| found).ok_or(Error::Empty { what: "the list of kernels to learn" })
 }
 
 /// Adds a sum over the single columns where that gains a nat for each parameter more.

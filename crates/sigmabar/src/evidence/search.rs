@@ -92,6 +92,17 @@ impl<'a> Search<'a> {
         if is_better { self.climb_exact(few, &places[best], SCREENING_STEPS).ok() } else { None }
     }
 
+    /// What was found, or what is climbed to from there once columns that seemed not to matter matter again, if that is better: no slope leads back to them.
+    pub(super) fn woken(&self, observations: &Observations, found: Vec<f64>, steps: usize) -> Result<(Vec<f64>, usize)> {
+        let Some(start) = self.space.woken(&found) else { return Ok((found, 0)) };
+        let value = self.value(observations, &found)?;
+        Ok(match self.climb_exact(observations, &start, steps) {
+            Ok(ascent) if ascent.value > value => (ascent.point, ascent.evaluations + 1),
+            Ok(ascent) => (found, ascent.evaluations + 1),
+            Err(_) => (found, 1),
+        })
+    }
+
     /// What [`Self::climb_exact`] climbs.
     fn value(&self, observations: &Observations, theta: &[f64]) -> Result<f64> {
         let (kernel, ridge) = self.kernel_and_ridge(theta)?;
