@@ -67,3 +67,55 @@ fn of_few_rows_all_learn_and_all_calibrate() {
     // What stood there before.
     assert!(by_model < 0.75, "{by_model} of 0.9 held by the model alone");
 }
+
+/// Every row three times is no table of so many: .51 held where .92 was printed.
+#[test]
+fn rows_that_stand_there_three_times_prove_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = make(folder.path(), 0);
+    let table = fs::read_to_string(folder.path().join("t.csv")).unwrap();
+    let mut lines = table.lines();
+    let mut tripled = format!("{}\n", lines.next().unwrap());
+    lines.for_each(|line| (0..3).for_each(|_| writeln!(tripled, "{line}").unwrap()));
+    fs::write(folder.path().join("t.csv"), tripled).unwrap();
+    let (said, _) = held(folder.path(), &new, "");
+    assert!(said.contains("response_label  estimated"), "{said}");
+    let (said, _) = held(folder.path(), &new, "--distinct-rows");
+    assert!(said.contains("response_label  conformal"), "whoever declares it answers for it: {said}");
+}
+
+/// Rows that are too few for a small delta still say how far the model is off.
+#[test]
+fn a_smaller_delta_gives_no_narrower_interval() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), 1);
+    done(folder.path(), "fit t.csv --target y --holdout 0 -o m.sbm");
+    let mut before = vec![0.0; 2 * NEW];
+    for delta in ["0.2", "0.05", "0.03", "0.02", "0.01", "0.001"] {
+        let said = done(folder.path(), &format!("predict m.sbm new.csv --delta {delta} --force -o p.csv"));
+        assert_eq!(said.contains("there are 35 in all"), delta.parse::<f64>().unwrap() < 0.027, "{delta}: {said}");
+        let table = fs::read_to_string(folder.path().join("p.csv")).unwrap();
+        let ends = table.lines().skip(1).flat_map(|line| {
+            let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
+            [cells[3] - cells[2], cells[5] - cells[4]]
+        });
+        let widths: Vec<f64> = ends.collect();
+        assert!(widths.iter().zip(&before).all(|(width, before)| *width >= before - 1e-9), "at {delta}");
+        before = widths;
+    }
+}
+
+/// Where no group has rows enough, nothing is calibrated, and that is the reason that is given.
+#[test]
+fn groups_that_are_all_too_few_are_said_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), 2);
+    let table = fs::read_to_string(folder.path().join("t.csv")).unwrap();
+    let mut grouped = String::new();
+    for (i, line) in table.lines().enumerate() {
+        writeln!(grouped, "{},{line}", if i == 0 { "k" } else { ["p", "q", "r"][i % 3] }).unwrap();
+    }
+    fs::write(folder.path().join("t.csv"), grouped).unwrap();
+    let said = done(folder.path(), "fit t.csv --target y --categorical k --by k --holdout 0 -o m.sbm");
+    assert!(!said.contains("calibrate the intervals") && said.contains("for any k"), "{said}");
+}

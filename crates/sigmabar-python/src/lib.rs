@@ -41,7 +41,7 @@ mod _core {
     #[pymodule_export]
     use super::command::run_command;
     #[pymodule_export]
-    use super::conformal::{PyConformal, calibration_rows_needed};
+    use super::conformal::{PyConformal, calibration_way};
     #[pymodule_export]
     use super::design::{PyDesign, max_variance_design, max_variance_design_in_box};
     #[pymodule_export]

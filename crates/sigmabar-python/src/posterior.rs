@@ -106,6 +106,11 @@ impl PyPosterior {
         self.get().posterior.clone()
     }
 
+    /// The rows that its kernel, its ridge or its inducing points were learnt on.
+    pub fn learnt_on(&self) -> Seen {
+        self.get().learnt_on.clone()
+    }
+
     fn get(&self) -> Arc<Model> {
         current(&self.inner)
     }
@@ -162,6 +167,8 @@ impl PyPosterior {
         let weights = weights.map(vector).transpose()?;
         let distinct_rows = how.1;
         let (y, how, learnt_on) = (vector(y)?, collected(how.0.as_deref())?, kernel.seen.with(&tau.seen).with(&unit.seen));
+        let learnt_on = learnt_on.with(&Seen::from(inducing.2.clone()));
+        let learnt_on = mean.iter().fold(learnt_on, |all, mean| all.with(&mean.seen));
         let rows = Seen::of(x.view().map_err(raise)?, &y);
         let prior = prior(mean, &unit, (&y, weights.as_deref()), &rows)?;
         let (kernel, tau, inducing) = (kernel.on(&rows), tau.on(&rows), inducing_on(inducing, &rows)?);

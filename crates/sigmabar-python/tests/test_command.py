@@ -1,5 +1,6 @@
 """``python -m sigmabar`` is the same command line as the binary."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -76,6 +77,19 @@ def test_models_of_parts_of_few_rows_go_with_the_model(tmp_path: Path) -> None:
     response = model.prediction_interval(x)
     assert response.label == "conformal" and response.certificate.details["premises"]["calibration"]["value"]["folds"] == 5
     np.testing.assert_array_equal(told[:, 4:6], np.column_stack([response.lower, response.upper]))
+    function = model.interval(x)
+    np.testing.assert_array_equal(told[:, 2:4], np.column_stack([function.lower, function.upper]))
+    assert "parts" not in model.facts, "models as text are for no reader"
+    # What a file makes up is refused, and nothing panics.
+    facts = json.loads(json.dumps(model._facts))
+    for part in facts["parts"]:
+        part["calibration"]["column"] = 7
+    altered = sb.SparsePosterior.load(model.save())._with_facts(facts)
+    with pytest.raises(sb.Error, match="column of the groups"):
+        altered.prediction_interval(x)
+    (tmp_path / "x.sbm").write_bytes(altered.save())
+    refused = command("predict", "x.sbm", "d.csv", cwd=tmp_path)
+    assert refused.returncode in (1, 2) and "column of the groups" in refused.stderr, refused.stderr
     model.update([0.5], [1.0])
     assert model.prediction_interval(x).label == "estimated", "what its parts got wrong says nothing of the changed model"
 

@@ -427,3 +427,63 @@ def test_equal_rows_of_coarse_data_leave_intervals_conformal() -> None:
     y = np.clip(np.round(X[:, 0] / 15 + rng.standard_normal(900)), 1, 5)
     regressor = SparseKernelRegressor(random_state=0).fit(X, y)
     assert regressor.interval(X[:4], of="response").certificate.label == "conformal"
+
+
+def _noisy(n: int, seed: int, columns: int = 15) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, columns))
+    return X, X[:, 0] + 0.7 * X[:, 1] + rng.normal(size=n)
+
+
+@pytest.mark.parametrize("rows", [36, 100, 1200])
+def test_a_kernel_learnt_on_the_rows_that_calibrate_is_no_theorem(rows: int) -> None:
+    """Handed back it says where it was learnt; of 80 rows .863 held where .95 was printed."""
+    X, y = _noisy(rows, 0, columns=3)
+    first = SparseKernelRegressor(random_state=0, calibration=None, n_inducing=60).fit(X, y)
+    other = SparseKernelRegressor(random_state=0, calibration=None, n_inducing=60).fit(*_noisy(rows, 1, columns=3))
+    plain = sb.Matern(lengthscale=[2.0] * 3)
+
+    def label(kernel: sb.Kernel, noise: float) -> str:
+        model = SparseKernelRegressor(kernel, noise=noise, learn=False, random_state=0, n_inducing=60).fit(X, y)
+        return model.interval(X[:3], of="response").label
+
+    assert label(first.kernel_, 1.0) == "estimated"
+    assert label(plain, first.noise_) == "estimated"
+    assert label(plain, 1.0) == "conformal"
+    assert label(other.kernel_, other.noise_) == "conformal"
+
+
+def test_more_confidence_gives_no_narrower_interval() -> None:
+    """Rows that were enough for the confidence of the fit and are too few for a greater one still say how far the model is off."""
+    X, y = _noisy(40, 3, columns=6)
+    model = SparseKernelRegressor(random_state=0).fit(X, y)
+    for of in ("function", "response"):
+        widths = []
+        for confidence in (0.9, 0.95, 0.97, 0.975, 0.98, 0.99, 0.999):
+            interval = model.set_params(confidence=confidence).interval(X, of=of)
+            assert (interval.lower <= interval.mean).all() and (interval.mean <= interval.upper).all()
+            widths.append(interval.width)
+        assert all((wider >= narrower - 1e-12).all() for narrower, wider in zip(widths, widths[1:])), of
+
+
+@pytest.mark.parametrize(("rows", "parts"), [(19, 0), (20, 5), (79, 5), (80, 1)])
+def test_what_calibrates_so_many_rows(rows: int, parts: int) -> None:
+    X, y = _noisy(rows, 4, columns=2)
+    interval = SparseKernelRegressor(random_state=0).fit(X, y).interval(X[:2], of="response")
+    calibrated = interval.certificate.details["premises"]["calibration"]
+    assert (calibrated["value"]["folds"] if calibrated else 0) == parts and interval.label == ("conformal" if parts else "estimated")
+
+
+def test_a_great_confidence_is_calibrated_in_parts_where_a_quarter_of_the_rows_is_too_few() -> None:
+    X, y = _noisy(120, 5, columns=2)
+    interval = SparseKernelRegressor(random_state=0, confidence=0.99).fit(X, y).interval(X[:2], of="response")
+    assert interval.label == "conformal" and interval.certificate.details["premises"]["observations"]["value"] == 120
+
+
+def test_rows_that_stand_in_the_table_three_times_prove_nothing() -> None:
+    """.58 held where .9 was printed."""
+    for base in (20, 40, 60):
+        X, y = _noisy(base, base, columns=8)
+        for values in (y, y.round(1)):
+            model = SparseKernelRegressor(random_state=0, confidence=0.9).fit(np.repeat(X, 3, 0), np.repeat(values, 3))
+            assert model.interval(X[:3], of="response").label == "estimated", base

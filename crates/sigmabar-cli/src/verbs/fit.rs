@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::kernels;
 use crate::memory;
 use crate::model::learn::{self, Declared};
-use crate::model::parts::{PARTS, learnt_in_parts};
+use crate::model::parts::learnt_in_parts;
 use crate::model::plan::{Beside, Plan};
 use crate::model::training::{Rows, split};
 use crate::model::{Model, Scores};
@@ -65,8 +65,6 @@ fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Co
         let learnt = learnt_in_parts(&rows, lost, &declared, &model.about.features, (&plan, by, seed));
         model.about.parts = learnt.map_err(|error| naming(error.into()))?;
         spinner.finish_and_clear();
-        console.say(format_args!("{PARTS} models, each without a part of the rows, calibrate the intervals for new responses"));
-        model.without_ends(arguments.delta).iter().for_each(|words| console.warn(words));
     }
     calibrate(&mut model, calibrating, by, arguments, console).map_err(naming)?;
     let scored = score(&mut model, &held, arguments.delta, console).map_err(naming)?;
@@ -114,13 +112,20 @@ fn is_streamed(arguments: &Arguments, table: &Table) -> Outcome<bool> {
     Ok(rows > MOST_KEPT && Plan::new(rows, 0, width, learns, arguments.wanted_inducing(rows), None).is_some_and(|plan| plan.memory > limit))
 }
 
+/// By rows kept from the model, or in parts that were learnt before; says what calibrates, and what does not.
 fn calibrate(model: &mut Model, rows: Rows, by: Option<usize>, arguments: &Arguments, console: &Console) -> Outcome<()> {
     if !rows.is_empty() {
         let x = Points::new(rows.x, model.about.features.len())?;
         model.calibrate(x.view(), &rows.y, by)?;
-        console.say(format_args!("{} of the rows held out calibrate the intervals for new responses", grouped(rows.y.len())));
-        model.without_ends(arguments.delta).iter().for_each(|words| console.warn(words));
     }
+    if model.is_calibrated(arguments.delta) {
+        let who = match &model.about.calibration {
+            Some(calibration) => format!("{} of the rows held out", grouped(calibration.len())),
+            None => format!("{} models, each without a part of the rows,", model.about.parts.len()),
+        };
+        console.say(format_args!("{who} calibrate the intervals for new responses"));
+    }
+    model.too_few(arguments.delta).iter().for_each(|words| console.warn(words));
     Ok(())
 }
 

@@ -8,21 +8,16 @@ use crate::kernels::{self, Family};
 use crate::memory;
 use crate::model::About;
 use crate::model::learn::Declared;
-use crate::model::parts::PARTS;
 use crate::model::plan::{self as sizes, Beside, Plan};
 use crate::output::{self, Over};
 use crate::quantity::{Bytes, grouped};
 use crate::which_study::{quoted, stem};
-use sigmabar::certificate::Calibration;
+use sigmabar::certificate::Way;
 use sigmabar::{Collected, Noise, Prior};
 use std::path::{Path, PathBuf};
 
 /// More rows than this hardly make calibrated intervals better.
 pub(super) const MOST_CALIBRATING: usize = 10_000;
-/// Of more rows than this everything is not learnt six times.
-const MOST_IN_PARTS: usize = 200;
-/// Fewer than this make them wide, if a quarter of all rows are more.
-const MOST_OF_FEW: usize = 100;
 
 /// Options.
 #[derive(Clone, Debug, clap::Args)]
@@ -63,7 +58,8 @@ pub struct Arguments {
     /// Share of the rows to hold out for scoring; a tenth unless given, 0 for none
     #[arg(long, value_name = "SHARE")]
     pub(super) holdout: Option<f64>,
-    /// Share of the rows that the model must not learn from, to calibrate intervals for new responses; a tenth or about 100 unless given, 0 for none
+    /// Share of the rows that the model must not learn from, to calibrate intervals for new responses; a tenth or about 100 unless given, and of fewer than 80 rows all, in five parts
+    /// with a model each; with 0 intervals are the model's own, of few rows far too narrow
     #[arg(long, value_name = "SHARE", conflicts_with = "norm_bound")]
     pub(super) calibrate: Option<f64>,
     /// A column of categories each of which is calibrated by itself
@@ -215,23 +211,22 @@ pub(super) fn target(arguments: &Arguments, kind: &str, read: &[PathBuf]) -> Out
     Ok(path.clone())
 }
 
-/// Rows that calibrate: as many as were said; else a tenth, but about 100 where a quarter are so many, and none where they would not do or premises are there.
+/// Rows that calibrate: as many as were said; else as many as calibrate so many rows, and none where premises are there.
 pub(super) fn calibration_rows(arguments: &Arguments, rows: usize) -> usize {
-    if arguments.norm_bound.is_some() {
-        return 0;
+    match (arguments.calibrate, way(arguments, rows)) {
+        (Some(share), _) => (share * rows as f64).round() as usize,
+        (None, Way::Kept(kept)) => kept,
+        (None, _) => 0,
     }
-    if let Some(share) = arguments.calibrate {
-        return (share * rows as f64).round() as usize;
-    }
-    let usual = (rows / 10).clamp(MOST_OF_FEW.min(rows / 4), MOST_CALIBRATING);
-    // The number taken out is only about the number asked for.
-    if usual >= Calibration::rows_needed(arguments.delta) * 3 / 2 { usual } else { 0 }
 }
 
 /// Whether so few rows calibrate in parts, each by a model without it; of more, some are kept from the model.
 pub(super) fn calibrates_in_parts(arguments: &Arguments, rows: usize) -> bool {
-    let enough = (2 * PARTS).max(Calibration::rows_needed(arguments.delta));
-    arguments.norm_bound.is_none() && arguments.calibrate.is_none() && (enough..=MOST_IN_PARTS).contains(&rows)
+    arguments.calibrate.is_none() && way(arguments, rows) == Way::Parts
+}
+
+fn way(arguments: &Arguments, rows: usize) -> Way {
+    if arguments.norm_bound.is_some() { Way::Nothing } else { Way::of(rows, arguments.delta, MOST_CALIBRATING) }
 }
 
 /// The column of categories that groups the rows.

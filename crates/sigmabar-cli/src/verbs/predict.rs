@@ -167,7 +167,7 @@ impl Rows<'_> {
     /// What the answers rest on, and where there are none.
     fn say(&self, answer: &Answer) {
         self.console.say(model::words(answer));
-        self.model.without_ends(self.arguments.delta).iter().for_each(|words| self.console.warn(words));
+        self.model.too_few(self.arguments.delta).iter().for_each(|words| self.console.warn(words));
     }
 
     /// Into a file.

@@ -142,14 +142,14 @@ class ExactPosterior:
         norm_estimated: bool = False,
     ) -> Interval:
         """As :meth:`SparsePosterior.prediction_interval`, with nothing missed. Without ``norm_bound`` and ``noise``, every row is left out in turn: for exchangeable
-        rows the interval holds with probability ``1 - 2 * delta``, and the label is "conformal" unless kernel, ``tau`` or mean were learnt from these rows.
+        rows the interval holds with probability ``1 - 2 * delta`` at least, the certificate says with which, and the label is "conformal" unless kernel, ``tau`` or mean were learnt from these rows.
 
         >>> import numpy as np, sigmabar as sb
         >>> x = np.random.default_rng(0).random(50)
         >>> y = np.sin(6 * x) + 0.1 * np.random.default_rng(1).standard_normal(50)
         >>> iv = sb.ExactPosterior(sb.SquaredExponential(0.3), 0.1, x, y).prediction_interval([0.5])
-        >>> iv.label, iv.certificate.delta
-        ('conformal', 0.1)
+        >>> iv.label, round(iv.certificate.delta, 4)
+        ('conformal', 0.0588)
         """
         check_claim(norm_bound, noise, coverage, side, new_noise)
         if norm_bound is None:

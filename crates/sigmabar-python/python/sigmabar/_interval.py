@@ -25,7 +25,8 @@ class Interval:
     """What each interval is about, its lower and upper end, one for each query, and the certificate of all.
 
     ``mean`` lies within the ends. It is the posterior's own mean, or, where a theorem holds for several ridges, that of the ridge under which the interval is
-    narrowest: where the norm bound is far above the kernel's scale the own mean is held back by its prior, and may lie outside.
+    narrowest: where the norm bound is far above the kernel's scale the own mean is held back by its prior, and may lie outside. Where all rows calibrate in parts it is that of
+    the models of the parts.
 
     >>> import numpy as np, sigmabar as sb
     >>> x = np.linspace(0, 1, 50)

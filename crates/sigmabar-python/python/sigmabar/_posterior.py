@@ -47,6 +47,7 @@ class SparsePosterior:
 
     _facts: Mapping[str, Any] = {}
     _names: list[str] | None = None
+    _calibrated: tuple[Mapping[str, Any], _core.Conformal | None] | None = None
 
     def __init__(
         self,
@@ -258,6 +259,9 @@ class SparsePosterior:
         'estimated'
         """
         check_claim(norm_bound, noise, coverage, side)
+        conformal = self._conformal() if norm_bound is None else None
+        if conformal is not None:
+            return interval_from(conformal.function(self._core, self._rows(x), number(delta, "delta")))
         claim = claim_from(norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated)
         return interval_from(self._core.interval(self._rows(x), claim))
 
@@ -342,19 +346,24 @@ class SparsePosterior:
         """
         check_claim(norm_bound, noise, coverage, side, new_noise)
         conformal = self._conformal() if norm_bound is None else None
-        if conformal is not None and conformal.suffices(number(delta, "delta")):
-            return interval_from(conformal.interval(self._rows(x), number(delta, "delta")))
+        if conformal is not None:
+            return interval_from(conformal.response(self._core, self._rows(x), number(delta, "delta")))
         claim = claim_from(
             norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated, new_noise=new_noise
         )
         return interval_from(self._core.prediction_interval(self._rows(x), claim))
 
     def _conformal(self) -> _core.Conformal | None:
-        """What calibrates intervals for new responses: rows kept from the model, or all of them in parts, as ``sigmabar fit`` wrote it."""
-        calibration, parts = self._facts.get("calibration"), self._facts.get("parts")
-        if calibration is not None:
-            return _core.Conformal.saved(self._core, json.dumps(calibration))
-        return _core.Conformal.from_parts([(b64decode(part["posterior"]), json.dumps(part["calibration"])) for part in parts]) if parts else None
+        """What calibrates intervals without premises: rows kept from the model, or all of them in parts, as ``sigmabar fit`` wrote it. Read once for as long as the facts are the same."""
+        if self._calibrated is None or self._calibrated[0] is not self._facts:
+            calibration, parts = self._facts.get("calibration"), self._facts.get("parts")
+            found = None
+            if calibration is not None:
+                found = _core.Conformal.saved(self._core, json.dumps(calibration))
+            elif parts:
+                found = _core.Conformal.from_folds([(b64decode(part["posterior"]), json.dumps(part["calibration"])) for part in parts])
+            self._calibrated = self._facts, found
+        return self._calibrated[1]
 
     def least_norm(self, noise: Noise, delta: float = 0.05) -> float:
         """The smallest norm bound that the data do not contradict, in units of ``unit`` as the noise is: a claim with less is refuted by them."""
@@ -363,8 +372,9 @@ class SparsePosterior:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What was written beside the model when it was saved: its columns and target, and for one of ``sigmabar fit`` how it did on unseen rows."""
-        return dict(self._facts)
+        """What was written beside the model when it was saved: its columns and target, and for one of ``sigmabar fit`` how it did on unseen rows. Not the models of the parts by which
+        few rows calibrate, which are long."""
+        return {key: fact for key, fact in self._facts.items() if key != "parts"}
 
     def save(
         self,

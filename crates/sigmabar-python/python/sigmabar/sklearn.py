@@ -30,6 +30,7 @@ from ._inducing import select_inducing
 from ._interval import Interval, interval_from
 from ._kernels import Hamming, Kernel, Matern, SquaredExponential
 from ._known import Bracket
+from ._learnt import kept as kept_number
 from ._names import Calibration, Collected, Coverage, Of
 from ._noise import Gaussian
 from ._posterior import SparsePosterior
@@ -43,14 +44,11 @@ def __dir__() -> list[str]:
 
 _MOST_INDUCING = 4000
 _NORM_SAFETY = 2.0
-# Fewer rows than this all learn and calibrate, in parts; of more, some only calibrate.
-_FEWEST_TO_SPLIT = 80
 _MOST_CALIBRATING = 1000
 # With more rows than this, those that calibrate would change the mean too little for another pass over all.
 _MOST_TO_REFIT = 10_000
 # With more rows than this, few more would change a kernel that a sample of them taught.
 _MOST_TO_LEARN_ON = 1500
-_FOLDS = 5
 
 
 def _shuffled(X: Floats, y: Floats, seed: int) -> Any:
@@ -65,11 +63,11 @@ class _Calibrated:
         self.core = core
 
     def __reduce__(self) -> Any:
-        return (_calibrated_again, (self.core.parts(),))
+        return (_calibrated_again, (self.core.folds(),))
 
 
-def _calibrated_again(parts: list[tuple[bytes, str]]) -> _Calibrated:
-    return _Calibrated(_core.Conformal.from_parts(parts))
+def _calibrated_again(folds: list[tuple[bytes, str]]) -> _Calibrated:
+    return _Calibrated(_core.Conformal.from_folds(folds))
 
 
 class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -89,18 +87,20 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
     learn : bool, default True
         Whether the kernel's parameters are learnt by evidence. With ``False`` the kernel is used as it is, and the noise must be given.
     norm_bound : float, default None
-        A bound on the norm of the scaled function, for intervals. With ``None`` an interval for a new response is calibrated on rows kept from the model, one for
-        the function at a point is the model's own, and one for many points at once takes an estimated bound (twice the norm of the mean).
+        A bound on the norm of the scaled function, for intervals. With ``None`` an interval for a new response is calibrated (see ``calibration``), one for the
+        function at a point is the model's own, widened where rows it has not learnt from ask for it, and one for many points at once takes an estimated bound (twice the
+        norm of the mean).
     confidence : float, default 0.95
         The probability that an interval holds.
     collected : {"fixed", "adaptive", "exchangeable"} or None, default None
         With "fixed" you declare that neither a row nor their number was chosen by looking at a response, with "exchangeable" that rows were drawn alike and so
         will be those asked about; with ``None`` nobody said.
     calibration : {"auto", "split", "cross"} or None, default "auto"
-        How intervals for new responses are calibrated where there is no ``norm_bound``. "split" learns without a tenth of the rows (100 to 1000, at most a
-        quarter), reads off them how far the model is wrong, and then fits all rows with what was learnt: the level is exact. "cross" learns five times, each time
-        without a fifth: dearer, for few rows, with a proved level of about ``2 * confidence - 1``. "auto" is "split" from 80 rows on and "cross" for fewer;
-        with ``None``, and where rows are too few for either, the model's own intervals are all there is, and of few rows they promise too much.
+        How intervals for new responses are calibrated where there is no ``norm_bound``. "split" learns without a tenth of the rows (about 100 to 1000, at most a
+        quarter), reads off them how far the model is wrong, and then fits all rows with what was learnt: the level is exact. "cross" learns six times, five of them
+        without a fifth: dearer, for few rows, which then prove less than ``confidence`` (at 0.95 some 0.8 with 20 to 79 rows, by the certificate), while about as many
+        intervals hold. "auto" is "split" from 80 rows on, where a quarter of them is enough for the confidence, and else "cross", for up to 1000 rows. With ``None``, and where rows
+        are too few for either (fewer than 20 at 0.95), the model's own intervals are all there is, and of few rows they promise too much.
         With a ``sample_weight`` other than 0 and 1 all rows are kept too: a new response is a single measurement, which is not drawn like rows that are means.
     group : int or str, default None
         A column each value of which is calibrated by itself.
@@ -233,7 +233,9 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             X, y = X[used], y[used]
             # Where all are measured once, that is all they say.
             weights = None if (weights[used] == 1).all() else weights[used]
-        kept, held = self._parts(X, y, seed, is_weighted=weights is not None)
+        count_held, parts = self._way(len(X), is_weighted=weights is not None)
+        held = np.sort(_shuffled(X, y, seed)[:count_held])
+        kept = np.setdiff1d(np.arange(len(X)), held)
         self.posterior_ = self._learnt(X[kept], y[kept], None if weights is None else weights[kept], seed)
         self._calibrated = None
         column = None if group is None else count(group, "group")
@@ -242,8 +244,8 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             self._calibrated = _Calibrated(calibrated)
             if len(X) <= _MOST_TO_REFIT:
                 self.posterior_ = self._learnt(X, y, weights, seed, self.posterior_)
-        elif weights is None and self._is_crossed(len(X)):
-            self._calibrated = self._crossed(X, y, seed, column)
+        elif parts:
+            self._calibrated = self._crossed(X, y, seed, parts, column)
         self._describe()
         return self
 
@@ -299,34 +301,22 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         hamming = Hamming([1.0] * len(names)).columns(names)
         return [kernel.columns(numbers) * hamming for kernel in smooth]
 
-    def _parts(self, X: Floats, y: Floats, seed: int, *, is_weighted: bool) -> tuple[Any, Any]:
-        """Rows to learn from, and rows that calibrate: as many as make the level exactly the one that was asked for. Rows with weights calibrate nothing: a new response is one
-        measurement, and no row like theirs."""
-        rows = len(X)
+    def _way(self, rows: int, *, is_weighted: bool) -> tuple[int, int]:
+        """How many rows are kept from the model to calibrate it, or in how many parts all learn and calibrate: the same as in the command. Rows with weights calibrate nothing: a new
+        response is one measurement, and no row like theirs."""
         if self.calibration not in (None, "auto", "split", "cross"):
             raise Error(f'calibration={self.calibration!r} is not known: choose "auto", "split", "cross" or None')
-        everything = np.arange(rows)
-        is_split = self.calibration == "split" or self.calibration == "auto" and rows >= _FEWEST_TO_SPLIT
-        if self.norm_bound is not None or is_weighted or not is_split:
-            return everything, everything[:0]
-        needed = _core.calibration_rows_needed(self._delta())
-        wanted = min(max(rows // 10, min(max(100, 2 * needed), rows // 4)), max(_MOST_CALIBRATING, 2 * needed))
-        tight = (wanted + 1) // (needed + 1) * (needed + 1) - 1
-        chosen = np.sort(_shuffled(X, y, seed)[: tight if tight >= needed else wanted])
-        return np.setdiff1d(everything, chosen), chosen
+        if self.calibration is None or self.norm_bound is not None or is_weighted:
+            return 0, 0
+        return _core.calibration_way(rows, self._delta(), self.calibration, _MOST_CALIBRATING)
 
-    def _is_crossed(self, rows: int) -> bool:
-        """Whether models without each part calibrate: as asked for, and of few rows where these suffice."""
-        few = _core.calibration_rows_needed(self._delta()) <= rows < _FEWEST_TO_SPLIT
-        asked = self.calibration == "cross" or self.calibration == "auto" and few
-        return asked and self.norm_bound is None and rows >= 2 * _FOLDS
-
-    def _crossed(self, X: Floats, y: Floats, seed: int, column: int | None) -> _Calibrated:
-        """A model without each fifth of the rows, everything learnt anew."""
-        fold = np.argsort(_shuffled(X, y, seed)) % _FOLDS
+    def _crossed(self, X: Floats, y: Floats, seed: int, parts: int, column: int | None) -> _Calibrated:
+        """A model without each part of the rows, everything learnt anew. Parts are of one size: what is left over is in none, and only learns."""
+        place = np.argsort(_shuffled(X, y, seed))
+        fold = np.where(place < len(X) // parts * parts, place % parts, parts)
         bare = clone(self).set_params(calibration=None)
         models, X_out, y_out = [], [], []
-        for part in range(_FOLDS):
+        for part in range(parts):
             kept = fold != part
             bare._fit_one(X[kept], y[kept], None, (*self._hidden()[:1], None, None, self.n_features_in_))
             models.append(bare.posterior_._core)
@@ -394,9 +384,10 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         """Intervals that hold with probability ``confidence``, for the ``"function"`` or for a new ``"response"``, with the ``mean`` that each is about and their
         certificate. Plot and report that mean beside the interval, not ``predict(X)``: see :class:`sigmabar.Interval`.
 
-        Without ``norm_bound``, those for a new response are calibrated on rows kept from the model: a theorem for exchangeable rows, labelled "conformal", with the
-        level that so many rows prove in the certificate. Those for the function are the model's estimates: widened by what leaving rows out shows,
-        with how often they held then.
+        Without ``norm_bound``, those for a new response are calibrated on rows that the model has not learnt from, some that are kept from it or all of them in parts
+        (``calibration``): a theorem for exchangeable rows, labelled "conformal", with the level that so many rows prove in the certificate. Those for the function are the
+        model's estimates: widened by what the same rows show where they calibrate in parts, and else by what leaving out rows one at a time shows, with how often they held then.
+        A ``confidence`` that was raised since the fit may need more rows than calibrate: then both are the model's, widened to all that these rows show.
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
@@ -411,9 +402,9 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             raise Error(f'of="{of}" is not known: choose "function" or "response"')
         is_estimated = self.norm_bound is None
         calibrated = self._calibrated.core if coverage == "point" and is_estimated and self._calibrated else None
-        if calibrated is not None and of == "response" and calibrated.suffices(delta):
-            interval = interval_from(calibrated.interval(X, delta))
-        elif calibrated is not None and of == "function" and self._is_crossed(len(posterior)):
+        if calibrated is not None and of == "response":
+            interval = interval_from(calibrated.response(posterior._core, X, delta))
+        elif calibrated is not None and calibrated.models > 1:
             # What leaving rows out shows of few rows knows nothing of a kernel that was learnt on all of them.
             interval = interval_from(calibrated.function(posterior._core, X, delta))
         else:
@@ -436,7 +427,8 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         """The given noise in units of the responses' standard deviation."""
         if isinstance(self.noise, str) and self.noise == "auto":
             return None
-        noise = number(self.noise, 'noise, where it is not "auto",')
+        # Noise of an earlier fit remembers which rows it was learnt on.
+        noise = kept_number(self.noise, 'noise, where it is not "auto",')
         if not 0 < noise < np.inf:
             raise Error(f"noise must be positive and finite, not {noise:g}")
         deviation = float(np.sqrt(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)))

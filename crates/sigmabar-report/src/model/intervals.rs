@@ -60,17 +60,26 @@ impl Model {
 const NAMED: usize = 10;
 
 impl Model {
-    /// That intervals for new responses have no ends in some groups, and in which: too few rows calibrate them.
+    /// Whether rows enough calibrate intervals for new responses, in some group at least.
     #[must_use]
-    pub fn without_ends(&self, delta: f64) -> Option<String> {
+    pub fn is_calibrated(&self, delta: f64) -> bool {
+        self.conformal().is_ok_and(|conformal| conformal.is_some_and(|conformal| conformal.suffices(delta)))
+    }
+
+    /// That too few rows calibrate intervals for new responses: which then have no ends in some groups, or are the model's own everywhere.
+    #[must_use]
+    pub fn too_few(&self, delta: f64) -> Option<String> {
         let calibrations = || self.about.calibration.iter().chain(self.about.parts.iter().map(|part| &part.calibration));
-        let column = self.about.features.get(calibrations().next()?.column()?)?;
-        // Where no group has rows enough, intervals are those of the model, which have ends.
-        if !self.conformal().ok()??.suffices(delta) {
-            return None;
+        let rows = self.conformal().ok()??.rows();
+        let (needed, column) = (Calibration::rows_needed(delta), calibrations().next()?.column().and_then(|c| self.about.features.get(c)));
+        if !self.is_calibrated(delta) {
+            let of = column.map_or_else(String::new, |column| format!(" for any {}", column.name));
+            let what =
+                format!("{needed} rows or more calibrate intervals that miss with probability {delta}{of}, and there are {rows} in all");
+            return Some(format!("{what}: those for a new response are the model's own"));
         }
-        let needed = Calibration::rows_needed(delta);
         let rows_of = |value: f64| calibrations().map(|calibration| calibration.rows_of(value)).sum::<usize>();
+        let column = column?;
         let rows = column.categories.iter().flatten().enumerate().map(|(i, name)| (name, rows_of(i as f64)));
         let few: Vec<String> = rows.filter(|(_, rows)| *rows < needed).map(|(name, rows)| format!("{name} has {rows}")).collect();
         let others = if few.len() > NAMED { format!(", and {} others have too few", few.len() - NAMED) } else { String::new() };

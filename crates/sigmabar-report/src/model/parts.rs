@@ -7,11 +7,8 @@ use crate::data::ColumnInfo;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use sigmabar::certificate::Calibration;
+use sigmabar::certificate::{Calibration, Way};
 use sigmabar::{Points, Posterior, Prior, Result};
-
-/// Parts that rows are cut into.
-pub const PARTS: usize = 5;
 
 /// What the rows outside a part taught, and how far it is off within.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,7 +47,7 @@ pub fn learnt_in_parts(
     (plan, by, seed): (&Plan, Option<usize>, u64),
 ) -> Result<Vec<Part>> {
     let of_part = |part| {
-        let (out, kept) = rows.part(part, PARTS, seed);
+        let (out, kept) = rows.part(part, Way::PARTS, seed);
         let prior = declared.prior.map_or_else(|| Prior::learnt(&kept.y), Ok)?;
         let learnt = learn::learn(&kept, prior, declared, columns, plan, seed)?;
         let posterior = learn::fit(kept, lost, prior, learnt, columns.len(), declared)?;
@@ -58,5 +55,5 @@ pub fn learnt_in_parts(
         calibration.add(&posterior, Points::new(out.x, columns.len())?.view(), &out.y)?;
         Ok(Part { posterior: posterior.for_predictions(), calibration })
     };
-    (0..PARTS).map(of_part).collect()
+    (0..Way::PARTS).map(of_part).collect()
 }

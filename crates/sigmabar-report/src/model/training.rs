@@ -42,28 +42,36 @@ impl Rows {
         if wanted >= self.len() {
             return self.x.clone();
         }
-        let (points, share) = (|| self.x.chunks_exact((self.x.len() / self.len()).max(1)), wanted as f64 / self.len() as f64);
-        let fractions = row_fractions(points().map(|point| (point, 0.0)), seed ^ SAMPLE_KEY);
-        points().zip(fractions).filter(|(_, fraction)| *fraction < share).flat_map(|(point, _)| point).copied().collect()
+        let share = wanted as f64 / self.len() as f64;
+        let fractions = row_fractions(self.points_of_rows().map(|point| (point, 0.0)), seed ^ SAMPLE_KEY);
+        self.points_of_rows().zip(fractions).filter(|(_, fraction)| *fraction < share).flat_map(|(point, _)| point).copied().collect()
     }
 
-    /// Takes about `wanted` rows out, chosen by the seed.
+    /// Takes so many rows out, chosen by the seed.
     pub fn take_out(&mut self, wanted: usize, seed: u64) -> Self {
-        if wanted == 0 {
-            return Self::default();
-        }
-        let (out, kept) = self.parted(wanted as f64 / self.len() as f64, seed ^ CALIBRATION_KEY);
+        let (out, kept) = self.chosen(self.ordered(seed ^ CALIBRATION_KEY).into_iter().take(wanted));
         *self = kept;
         out
     }
 
-    /// The rows of one of so many parts of nearly equal size, and the others.
+    /// The rows of one of so many parts of one size, and the others: what is left over is in no part.
     pub fn part(&self, part: usize, parts: usize, seed: u64) -> (Self, Self) {
-        let fractions = self.fractions(seed ^ PART_KEY);
+        let size = self.len() / parts;
+        self.chosen(self.ordered(seed ^ PART_KEY).into_iter().skip(part).step_by(parts).take(size))
+    }
+
+    /// The places of the rows, in an order by the seed and by what stands in them.
+    fn ordered(&self, seed: u64) -> Vec<usize> {
+        let fractions = self.fractions(seed);
         let mut order: Vec<usize> = (0..self.len()).collect();
         order.sort_by(|&a, &b| fractions[a].total_cmp(&fractions[b]));
+        order
+    }
+
+    /// The rows at these places, and the others.
+    fn chosen(&self, places: impl Iterator<Item = usize>) -> (Self, Self) {
         let mut is_out = vec![false; self.len()];
-        order.into_iter().skip(part).step_by(parts).for_each(|row| is_out[row] = true);
+        places.for_each(|row| is_out[row] = true);
         self.sides(|row| is_out[row])
     }
 
@@ -139,9 +147,24 @@ mod tests {
         assert!((200..400).contains(&fit.sample(300, 1).len()));
         let (mut kept, count) = (fit.clone(), fit.len());
         let out = kept.take_out(100, 7);
-        assert!((60..140).contains(&out.len()) && kept.len() + out.len() == count);
+        assert_eq!((out.len(), kept.len()), (100, count - 100));
         assert!(kept.x.iter().chain(&out.x).zip(kept.y.iter().chain(&out.y)).all(|(x, y)| x + 1.0 == *y));
         assert_eq!(kept.take_out(0, 7).len(), 0);
+    }
+
+    /// What two theorems are about has parts of one size.
+    #[test]
+    fn parts_are_of_one_size_and_share_no_row() {
+        let rows = Rows { x: (0..43).map(f64::from).collect(), y: vec![0.0; 43] };
+        let mut out: Vec<f64> = Vec::new();
+        for part in 0..5 {
+            let (of_part, others) = rows.part(part, 5, 3);
+            assert_eq!((of_part.len(), others.len()), (8, 35));
+            out.extend(of_part.x);
+        }
+        out.sort_by(f64::total_cmp);
+        out.dedup();
+        assert_eq!(out.len(), 40);
     }
 
     /// Of a population of ten rows every table holds each of them: one that was always on the same side would calibrate always or never.

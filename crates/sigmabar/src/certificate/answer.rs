@@ -118,14 +118,14 @@ impl Posterior {
 
 impl<'a> Answers<'a> {
     /// Without premises, intervals for a new response by calibration where there are rows enough for it; those for the function are widened by what the same
-    /// rows show. With premises nothing changes: a theorem about the function says more.
+    /// rows show, and so are those for a new response where rows are too few. With premises nothing changes: a theorem about the function says more.
     ///
     /// # Errors
     /// A failed self-check.
     pub fn calibrated(mut self, conformal: Conformal<'a>) -> Result<Self> {
         if !self.is_claim() && conformal.rows() > 0 {
             self.check(|z, delta| Ok(conformal.measured(z, delta)))?;
-            self.conformal = conformal.suffices(self.claim.delta()).then_some(conformal);
+            self.conformal = Some(conformal);
         }
         Ok(self)
     }
@@ -136,6 +136,11 @@ impl<'a> Answers<'a> {
         let (measured, right) = measure(z, self.claim.delta())?;
         self.checked = (measured.of > 0).then_some(Checked { factor: z.max(right), measured });
         Ok(())
+    }
+
+    /// What calibrates intervals for a new response, where its rows are enough.
+    fn theorem_of_rows(&self) -> Option<&Conformal<'a>> {
+        self.conformal.as_ref().filter(|conformal| conformal.suffices(self.claim.delta()))
     }
 
     /// Whether norm bound and noise are there: else nothing but the model can answer.
@@ -157,9 +162,15 @@ impl<'a> Answers<'a> {
         let (mut mean, std_dev) = self.posterior.predict(x)?;
         if !self.is_claim() {
             let mut answer = self.of_model(mean, std_dev)?;
-            if self.conformal.is_some() {
+            if self.theorem_of_rows().is_some() {
                 let (ends, certificate) = self.response(x)?;
                 (answer.response, answer.response_certificate) = (pairs(&ends.lower, &ends.upper), certificate);
+            } else if let Some(few) = &self.conformal {
+                let shown = few.widest(x)?;
+                for ((lower, upper), (low, high)) in answer.response.iter_mut().zip(pairs(&shown.lower, &shown.upper)) {
+                    *lower = if low.is_finite() { lower.min(low) } else { *lower };
+                    *upper = if high.is_finite() { upper.max(high) } else { *upper };
+                }
             }
             return Ok(answer);
         }
@@ -217,7 +228,7 @@ impl<'a> Answers<'a> {
     /// # Errors
     /// As [`Answers::at`]; coverage of more than points, as there is one new response at each.
     pub fn response(&self, x: PointsRef<'_>) -> Result<(Ends, Certificate)> {
-        if let Some(conformal) = &self.conformal {
+        if let Some(conformal) = self.theorem_of_rows() {
             let found = conformal.interval(x, self.claim.delta())?;
             return Ok((found.ends(), found.certificate().clone()));
         }

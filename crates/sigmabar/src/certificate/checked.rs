@@ -1,7 +1,7 @@
 //! What the numbers of a certificate satisfy, whoever wrote it: one that was altered is refused by the name of the field.
 
 use super::claim::Side;
-use super::conformal::rank;
+use super::conformal::{proved, rank};
 use super::premises::Calibrated;
 use super::range::{FARTHEST, Followed};
 use super::record::{About, Certificate, Claimed, Theorem};
@@ -73,19 +73,24 @@ impl Certificate {
         }
         within("premises.calibration.rows", calibrated.rows as f64, (1.0, f64::MAX), "at least 1")?;
         let level = self.bounds.level.unwrap_or(f64::NAN);
-        within("bounds.level", level, self.proved_levels(calibrated), "what calibration on so many rows proves at this delta")
+        if self.proves(calibrated, level) {
+            return Ok(());
+        }
+        Err(Error::Parameter { name: "bounds.level", value: level, requirement: "what calibration on so many rows proves at this delta" })
     }
 
-    /// Between which ends the level is that so many rows prove: exactly one value, but for several groups, of which only the least is written down.
-    fn proved_levels(&self, calibrated: Calibrated) -> (f64, f64) {
-        let (asked, k) = (1.0 - self.delta, rank(calibrated.rows, self.delta));
-        let proved = match calibrated {
-            Calibrated { groups: 2.., .. } => return (asked, 1.0),
-            Calibrated { rows, .. } if k > rows => 1.0,
-            Calibrated { rows, folds: 1, .. } => k as f64 / (rows + 1) as f64,
-            _ => asked,
-        };
-        (proved, proved)
+    /// Whether so many rows prove this level: for one model at the rank of delta, for several at some rank. Of several groups only the least level is written down.
+    fn proves(&self, Calibrated { rows, folds, groups }: Calibrated, level: f64) -> bool {
+        let (asked, k) = (1.0 - self.delta, rank(rows, self.delta));
+        let is_level = |proved: f64| (level - proved).abs() <= ROUNDING;
+        let levels_at = |k: usize| [false, true].map(|are_alike| proved((rows, k), folds, are_alike).0);
+        match (groups, folds) {
+            // Without ends nothing is missed.
+            _ if level == 1.0 => k > rows || groups > 1,
+            (1, 1) => k <= rows && levels_at(k).into_iter().any(is_level),
+            (1, _) => is_level(asked) && (1..=rows).any(|k| levels_at(k).into_iter().any(is_level)),
+            _ => level >= asked - ROUNDING && levels_at(rows).into_iter().any(|most| level <= most + ROUNDING),
+        }
     }
 
     fn check_range(&self) -> Result<()> {

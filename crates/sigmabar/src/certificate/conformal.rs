@@ -5,8 +5,9 @@ use super::premises::{Calibrated, Premises};
 use super::record::{About, Bounds, Certificate, Claimed, Frequency, Spent, Theorem, Unseen};
 use super::{PredictionIntervals, Side};
 use crate::error::{Error, Result, probability, same_length};
+use crate::number::{MANY_DIGITS, last_digit};
 use crate::origin::{Origin, Sourced};
-use crate::points::{Doubts, Observations, PointsRef, row_hash};
+use crate::points::{Doubts, Observations, PointsRef, Seen, row_hash};
 use crate::posterior::Posterior;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -18,24 +19,32 @@ pub struct Calibration {
     /// The column whose values group the rows.
     column: Option<usize>,
     groups: Vec<Group>,
-    /// Rows that the model had learnt from all the same.
+    /// Rows that the model had learnt from, where these are most of them and no others could count.
     learnt: usize,
+    /// Rows that equal another in every number or were learnt, and were not made equal by chance.
+    copies: usize,
     /// Whether a model that keeps sums only was calibrated: it cannot tell which rows it learnt from.
     is_blind: bool,
-    /// Every row that came, with its call: those that come later are judged with them.
+    /// Whether the kernel, the ridge or the inducing points were learnt on rows among these.
+    is_taught: bool,
+    /// Whether somebody declares that equal rows are measurements of their own.
+    are_distinct: bool,
+    /// Whether a setting that the model learnt from gave several responses.
+    differ: bool,
+    /// Every row that came: those that come later are judged with them.
     rows: Vec<Row>,
 }
 
 /// What is kept of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Row {
-    /// The call of [`Calibration::add`] that brought it.
-    call: usize,
     /// What stands in the column of the groups; 0 where rows are not grouped.
     value: f64,
     score: f64,
     /// The bits of its response.
     response: u64,
+    /// Of its point.
+    place: u64,
     hash: u64,
     is_learnt: bool,
 }
@@ -47,6 +56,37 @@ struct Group {
     value: f64,
     /// In increasing order.
     scores: Vec<f64>,
+}
+
+/// Whether chance makes rows equal (algorithm notes 16.1).
+#[derive(Clone, Copy)]
+struct Chance {
+    /// Some setting gave two responses. Where none did, nothing says that any was measured again.
+    differ: bool,
+    /// Responses of many digits came at two points.
+    are_coarse: bool,
+}
+
+impl Chance {
+    /// By all rows of a table.
+    fn of<'a>(calibrations: impl IntoIterator<Item = &'a Calibration> + Clone) -> Self {
+        let rows = || calibrations.clone().into_iter().flat_map(|calibration| &calibration.rows);
+        let count = |of: fn(&Row) -> u64| rows().map(of).collect::<HashSet<_>>().len();
+        let differ = calibrations.clone().into_iter().any(|c| c.differ) || count(|row| row.place) < count(|row| row.hash);
+        let mut places = HashMap::new();
+        Self { differ, are_coarse: rows().any(|row| *places.entry(row.response).or_insert(row.place) != row.place && !row.is_coarse()) }
+    }
+
+    fn makes(self, row: &Row) -> bool {
+        self.differ && (self.are_coarse || row.is_coarse())
+    }
+}
+
+impl Row {
+    /// Whether its response has so few digits that another may have them all.
+    fn is_coarse(&self) -> bool {
+        last_digit(f64::from_bits(self.response)).0 < MANY_DIGITS
+    }
 }
 
 impl Calibration {
@@ -66,8 +106,8 @@ impl Calibration {
         Self { column: Some(column), ..Self::default() }
     }
 
-    /// More rows. Where chance makes no two responses equal, rows that are equal in every number are one measurement written down twice: they count once, and not at all where
-    /// the model has learnt from one of them. All rows so far are judged together. Cost as [`Calibration::new`], beyond it that of sorting all scores.
+    /// More rows. Those that are equal in every number are one measurement written down again, unless chance makes rows equal: they count once, and not at all where the model has learnt
+    /// from one of them. All rows so far are judged together. Cost as [`Calibration::new`], beyond it that of sorting all scores.
     ///
     /// # Errors
     /// Points of another width, another number of responses, a response that is not finite, a column that is not there.
@@ -76,48 +116,66 @@ impl Calibration {
         if let Some(row) = y.iter().position(|v| !v.is_finite()) {
             return Err(Error::NotFinite { what: "responses", row, column: 0, value: y[row] });
         }
-        if let Some(column) = self.column.filter(|column| *column >= x.dim()) {
-            return Err(Error::Parameter {
-                name: "column of the groups",
-                value: column as f64,
-                requirement: "one of the columns, counted from 0",
-            });
-        }
+        self.check_column(x)?;
         let (mean, spread) = spreads(posterior, x)?;
+        let observations = posterior.observations().ok().filter(|rows| !rows.hashes().is_empty());
+        let learnt: HashSet<u64> = observations.iter().flat_map(|rows| rows.hashes()).copied().collect();
+        let places = observations.map(Observations::places).unwrap_or_default();
         self.is_blind |= !posterior.information().has_rows();
-        let learnt = posterior.observations().map(Observations::single_hashes).unwrap_or_default();
-        let call = self.rows.last().map_or(0, |row| row.call + 1);
+        self.are_distinct |= posterior.responses().doubts().are_distinct;
+        self.differ |= learnt.len() > places.len();
         for (i, y) in y.iter().enumerate() {
-            let (hash, score) = (row_hash(x.row(i), *y), (y - mean[i]).abs() / spread[i]);
-            let (response, is_learnt) = ((y + 0.0).to_bits(), learnt.contains(&hash));
-            self.rows.push(Row { call, value: self.value_at(x, i), score, response, hash, is_learnt });
+            let (place, hash) = (row_hash(x.row(i), 0.0), row_hash(x.row(i), *y));
+            let (score, response, is_learnt) = ((y - mean[i]).abs() / spread[i], (y + 0.0).to_bits(), learnt.contains(&hash));
+            self.differ |= !is_learnt && places.contains(&place);
+            self.rows.push(Row { value: self.value_at(x, i), score, response, place, hash, is_learnt });
         }
-        self.group();
+        let chance = Chance::of([&*self]);
+        self.group(chance);
         Ok(())
     }
 
+    /// Says on which rows the kernel, the ridge and the inducing points were learnt: a model that was chosen by rows among these is calibrated by none.
+    pub fn note_learnt_on(&mut self, rows: &Seen) {
+        self.is_taught |= self.rows.iter().any(|row| !row.is_learnt && rows.hashes().binary_search(&row.hash).is_ok());
+    }
+
     /// Puts the scores of the rows that count into their groups.
-    fn group(&mut self) {
-        let learnt = self.rows.iter().filter(|row| row.is_learnt).count();
-        let are_single = 2 * learnt <= self.rows.len() && are_single(&self.rows);
-        let (mut seen, mut groups) = (HashSet::new(), Vec::<Group>::new());
-        for row in &self.rows {
-            if are_single && (row.is_learnt || !seen.insert(row.hash)) {
-                continue;
-            }
+    fn group(&mut self, chance: Chance) {
+        let mut seen = HashSet::new();
+        let is_copy = |row: &Row| !chance.makes(row) && (row.is_learnt || !seen.insert(row.hash));
+        let are_copies: Vec<bool> = self.rows.iter().map(is_copy).collect();
+        let learnt = self.rows.iter().zip(&are_copies).filter(|(row, is_copy)| **is_copy && row.is_learnt).count();
+        self.copies = are_copies.iter().filter(|is_copy| **is_copy).count();
+        self.learnt = if 2 * learnt > self.rows.len() && !self.are_distinct { learnt } else { 0 };
+        let do_all_count = self.are_distinct || self.learnt > 0;
+        let mut groups = Vec::<Group>::new();
+        for (row, _) in self.rows.iter().zip(are_copies).filter(|(_, is_copy)| do_all_count || !is_copy) {
             match groups.iter_mut().find(|group| group.value == row.value) {
                 Some(group) => group.scores.push(row.score),
                 None => groups.push(Group { value: row.value, scores: vec![row.score] }),
             }
         }
         groups.iter_mut().for_each(|group| group.scores.sort_unstable_by(f64::total_cmp));
-        (self.groups, self.learnt) = (groups, if are_single { 0 } else { learnt });
+        self.groups = groups;
     }
 
     /// The fewest rows that give an interval with ends: $(n+1)(1-\delta)\le n$.
     #[must_use]
     pub fn rows_needed(delta: f64) -> usize {
-        (1..).find(|n| rank(*n, delta) <= *n).unwrap_or(usize::MAX)
+        let first = (1.0 / delta - 2.0).max(1.0);
+        let found = (first < 1e15).then(|| (first as usize..).find(|n| rank(*n, delta) <= *n));
+        found.flatten().unwrap_or(usize::MAX)
+    }
+
+    /// How many rows of a table to keep from the model: a tenth, but about 100 where a quarter are so many, and at most `most`; as many as make the level exactly $1-\delta$. None where
+    /// these would be too few.
+    #[must_use]
+    pub fn rows_to_keep(rows: usize, delta: f64, most: usize) -> usize {
+        let needed = Self::rows_needed(delta);
+        let (few, most) = (FEW.max(needed.saturating_mul(2)), most.max(needed.saturating_mul(2)));
+        let wanted = (rows / 10).max(few.min(rows / 4)).min(most);
+        if wanted < needed { 0 } else { (wanted + 1) / (needed + 1) * (needed + 1) - 1 }
     }
 
     /// The column whose values group the rows, where they are grouped.
@@ -149,12 +207,51 @@ impl Calibration {
         self.groups.iter().flat_map(|group| &group.scores).copied()
     }
 
+    fn check_column(&self, x: PointsRef<'_>) -> Result<()> {
+        let Some(column) = self.column.filter(|column| *column >= x.dim()) else { return Ok(()) };
+        Err(Error::Parameter { name: "column of the groups", value: column as f64, requirement: "one of the columns, counted from 0" })
+    }
+
     fn value_at(&self, x: PointsRef<'_>, row: usize) -> f64 {
         self.column.map_or(0.0, |column| x.row(row)[column] + 0.0)
     }
 
     fn scores_of(&self, value: f64) -> &[f64] {
         self.groups.iter().find(|group| group.value == value).map_or(&[], |group| &group.scores)
+    }
+}
+
+/// Fewer rows than this, kept from the model, make intervals wide, if a quarter of all rows are more.
+const FEW: usize = 100;
+
+/// How a table calibrates intervals for new responses, where nobody says how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// So many rows are kept from the model.
+    Kept(usize),
+    /// All rows learn and all calibrate, in [`Way::PARTS`] parts of one size, each with a model that has not learnt from it; what is left over only learns.
+    Parts,
+    /// There are too few rows.
+    Nothing,
+}
+
+impl Way {
+    /// The parts.
+    pub const PARTS: usize = 5;
+    /// Of fewer rows none is kept from the model.
+    pub const FEWEST_TO_KEEP_SOME: usize = 80;
+    /// Of more rows than this everything is not learnt six times.
+    const MOST_IN_PARTS: usize = 1000;
+
+    /// The way of so many rows, of which at most `most` are kept from the model.
+    #[must_use]
+    pub fn of(rows: usize, delta: f64, most: usize) -> Self {
+        let enough = Calibration::rows_needed(delta).max(2 * Self::PARTS);
+        match Calibration::rows_to_keep(rows, delta, most) {
+            kept if kept > 0 && rows >= Self::FEWEST_TO_KEEP_SOME => Self::Kept(kept),
+            _ if (enough..=Self::MOST_IN_PARTS).contains(&(rows - rows % Self::PARTS)) => Self::Parts,
+            _ => Self::Nothing,
+        }
     }
 }
 
@@ -176,25 +273,28 @@ pub(super) fn rank(rows: usize, delta: f64) -> usize {
     (exact * (1.0 - 4.0 * f64::EPSILON)).ceil() as usize
 }
 
+/// The level that $n$ scores prove at rank $k$, and the probability of a miss that it leaves: $k/(n+1)$ for one model; for $K$ models the better of $2(n-k+K)/(n+K)$ and, for parts of one
+/// size $m$, $(2(n-k)+m)/(n+m)$ (algorithm notes 16.2). Without ends nothing is missed.
+pub(super) fn proved((rows, k): (usize, usize), models: usize, are_alike: bool) -> (f64, f64) {
+    let missed = match models {
+        _ if k > rows => 0.0,
+        1 => return (k as f64 / (rows + 1) as f64, (rows + 1 - k) as f64 / (rows + 1) as f64),
+        _ => {
+            let by_parts = (2 * (rows - k + models)) as f64 / (rows + models) as f64;
+            let size = rows / models;
+            let by_pairs = if are_alike && size * models == rows { (2 * (rows - k) + size) as f64 / (rows + size) as f64 } else { 1.0 };
+            by_parts.min(by_pairs).min(1.0)
+        }
+    };
+    (1.0 - missed, missed)
+}
+
 /// Mean and deviation of a new response, in the data's scale.
 fn spreads(posterior: &Posterior, x: PointsRef<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
     let (mean, mut spread) = posterior.predict(x)?;
     let noise = posterior.information().ridge() * posterior.prior().unit();
     spread.iter_mut().for_each(|s| *s = s.hypot(noise));
     Ok((mean, spread))
-}
-
-/// Whether equal rows are one measurement written down twice: no response came at two points, and none more than twice in one call. Elsewhere, as with counts, grades and readings of zero,
-/// chance makes rows equal, and they all count.
-fn are_single(rows: &[Row]) -> bool {
-    let mut seen: HashMap<u64, (&Row, usize)> = HashMap::with_capacity(rows.len());
-    rows.iter().all(|row| {
-        let (last, times) = seen.entry(row.response).or_insert((row, 0));
-        *times = if last.call == row.call { *times + 1 } else { 1 };
-        let is_one = last.hash == row.hash && *times <= 2;
-        *last = row;
-        is_one
-    })
 }
 
 /// A model, or several each of which has not learnt from a part of the rows, with what they got wrong there.
@@ -218,7 +318,8 @@ impl<'a> Conformal<'a> {
         Self { folds: vec![(Cow::Borrowed(posterior), Cow::Borrowed(calibration))] }
     }
 
-    /// Several models, each calibrated on the part of the rows that it has not learnt from (CV+): all rows are used for both, for a level of about $1-2\delta$.
+    /// Several models, each calibrated on the part of the rows that it has not learnt from (CV+): all rows are used for both, for a level between $1-2\delta$ and $1-\delta$ where there are many and
+    /// below that where there are few. All are to learn alike: from the rows outside of their part, in the same way.
     ///
     /// # Errors
     /// [`Error::Empty`] without models; [`Error::Premise`] where parts are grouped differently.
@@ -227,7 +328,24 @@ impl<'a> Conformal<'a> {
         if folds.iter().any(|(_, calibration)| calibration.column != first.column) {
             return Err(Error::Premise { what: "calibration by parts", reason: "the parts are grouped by different columns" });
         }
-        Ok(Conformal { folds: folds.into_iter().map(|(p, c)| (Cow::Owned(p), Cow::Owned(c))).collect() })
+        // All parts together show what chance does.
+        let chance = Chance::of(folds.iter().map(|(_, calibration)| calibration));
+        let judged = |(posterior, mut calibration): (Posterior, Calibration)| {
+            calibration.group(chance);
+            (Cow::Owned(posterior), Cow::Owned(calibration))
+        };
+        Ok(Conformal { folds: folds.into_iter().map(judged).collect() })
+    }
+
+    /// The models, each with its calibration.
+    pub fn folds(&self) -> impl ExactSizeIterator<Item = (&Posterior, &Calibration)> {
+        self.folds.iter().map(|(posterior, calibration)| (&**posterior, &**calibration))
+    }
+
+    /// The same without copies.
+    #[must_use]
+    pub fn borrowed(&self) -> Conformal<'_> {
+        Conformal { folds: self.folds().map(|(p, c)| (Cow::Borrowed(p), Cow::Borrowed(c))).collect() }
     }
 
     /// Rows that calibrate.
@@ -253,26 +371,39 @@ impl<'a> Conformal<'a> {
     /// Cost O(q(md + m²)) for each model, and O(qn) for more than one.
     ///
     /// # Errors
-    /// A probability out of range, points of another width.
+    /// A probability out of range, points of another width, a column of groups that they do not have.
     pub fn interval(&self, x: PointsRef<'_>, delta: f64) -> Result<PredictionIntervals> {
         probability("delta", delta)?;
+        Ok(PredictionIntervals::from_parts(self.ends(x, |rows| rank(rows, delta))?, self.certificate(delta)))
+    }
+
+    /// The ends by all scores: where too few calibrate for a theorem, an interval that is no narrower than these show.
+    pub(super) fn widest(&self, x: PointsRef<'_>) -> Result<Ends> {
+        self.ends(x, |rows| rows.max(1))
+    }
+
+    /// Means and ends, at this rank among so many rows. Ends that cross are taken the other way round: they leave nothing between them, and more than that contains a new response as often. The mean
+    /// is that of the models, within the ends.
+    fn ends(&self, x: PointsRef<'_>, rank: impl Fn(usize) -> usize) -> Result<Ends> {
+        self.folds[0].1.check_column(x)?;
         let predicted =
             self.folds.iter().map(|(posterior, _)| Ok((spreads(posterior, x)?, terms(posterior, x)))).collect::<Result<Vec<_>>>()?;
         let share = 1.0 / self.folds.len() as f64;
         let mut ends = Ends { mean: Vec::new(), lower: Vec::new(), upper: Vec::new() };
         for row in 0..x.len() {
             let at: Vec<[f64; 3]> = predicted.iter().map(|((mean, spread), terms)| [mean[row], spread[row], terms[row]]).collect();
-            let (low, high) = self.ends(&at, self.folds[0].1.value_at(x, row), delta);
-            ends.mean.push(at.iter().map(|[mean, ..]| share * mean).sum());
-            ends.lower.push(low);
-            ends.upper.push(high);
+            let value = self.folds[0].1.value_at(x, row);
+            let (low, high) = self.ends_at(&at, value, rank(self.count(value)));
+            let mean: f64 = at.iter().map(|[mean, ..]| share * mean).sum();
+            ends.lower.push(low.min(high));
+            ends.upper.push(high.max(low));
+            ends.mean.push(mean.max(ends.lower[row]).min(ends.upper[row]));
         }
-        Ok(PredictionIntervals::from_parts(ends, self.certificate(delta)))
+        Ok(ends)
     }
 
     /// The $k$-th smallest of $\mu_j(x)+s_iu_j(x)$ above, the $k$-th largest of $\mu_j(x)-s_iu_j(x)$ below, $j$ the model that has not learnt from row $i$.
-    fn ends(&self, at: &[[f64; 3]], value: f64, delta: f64) -> (f64, f64) {
-        let k = rank(self.count(value), delta);
+    fn ends_at(&self, at: &[[f64; 3]], value: f64, k: usize) -> (f64, f64) {
         let end = |sign: f64| {
             let parts = self.folds.iter().zip(at).map(|((_, calibration), at)| (calibration.scores_of(value), at));
             let of = |[mean, spread, terms]: [f64; 3], score: f64| outwards(sign * mean, score * spread, terms);
@@ -303,38 +434,39 @@ impl<'a> Conformal<'a> {
         values
     }
 
-    /// What is proved for the group with the least: $k/(n+1)$ for one model; $1-2(n-k+K)/(n+K)$ for $K$ (algorithm notes 16.2).
-    fn level(&self, delta: f64) -> f64 {
-        let models = self.folds.len();
-        let of_group = |value: f64| {
-            let n = self.count(value);
-            let k = rank(n, delta);
-            match models {
-                _ if k > n => 1.0,
-                1 => k as f64 / (n + 1) as f64,
-                _ => (1.0 - 2.0 * (n - k + models) as f64 / (n + models) as f64).max(0.0),
-            }
-        };
-        self.values().into_iter().map(of_group).fold(1.0, f64::min)
+    /// What is proved for the group with the least, and the probability of a miss that it leaves. Parts are alike where they have as many rows, all of which count.
+    fn level(&self, delta: f64) -> (f64, f64) {
+        let (values, size) = (self.values(), self.folds[0].1.rows.len());
+        let are_alike = values.len() < 2 && self.folds.iter().all(|(_, c)| c.rows.len() == size && c.len() == size);
+        let of_group = |value: &f64| proved((self.count(*value), rank(self.count(*value), delta)), self.folds.len(), are_alike);
+        values.iter().map(of_group).fold((1.0, 0.0), |least, level| if level.0 < least.0 { level } else { least })
     }
 
     fn certificate(&self, delta: f64) -> Certificate {
-        let (first, learnt) = (&self.folds[0].0, self.folds.iter().map(|(_, c)| c.learnt).sum::<usize>());
-        let rows = self.rows();
-        let seen = 2 * learnt > rows || self.folds.iter().any(|(model, calibration)| calibration.is_blind && model.has_many_copies());
+        let first = &self.folds[0].0;
+        let sum = |of: fn(&Calibration) -> usize| self.folds.iter().map(|(_, c)| of(c)).sum::<usize>();
+        let (rows, learnt, copies) = (self.rows(), sum(|c| c.learnt), sum(|c| c.copies));
+        let is_seen =
+            |(model, c): &(Cow<'_, Posterior>, Cow<'_, Calibration>)| c.learnt > 0 || c.is_taught || c.is_blind && model.has_many_copies();
         // Nobody but who declares how rows came says that nothing else, such as a choice of columns, has looked at those that calibrate.
-        let vouched = if seen { Origin::Unmet } else { first.information().collected().exchangeable() };
+        let vouched = if self.folds.iter().any(is_seen) { Origin::Unmet } else { first.information().collected().exchangeable() };
         let calibrated = Calibrated { rows, folds: self.folds.len(), groups: self.values().len().max(1) };
-        let (level, features) = (self.level(delta), first.information().features());
+        let ((level, missed), features) = (self.level(delta), first.information().features());
         let ridge = first.information().ridge();
-        let observed = (first.prior(), first.information().collected(), first.information().len());
+        let all = first.information().len() + self.folds[0].1.rows.len();
+        let observed = (first.prior(), first.information().collected(), all);
         let mut premises = Premises::exchangeable(features.kernel(), ridge, observed, Sourced::new(calibrated, vouched));
         premises.inducing.value = features.len();
         let lost = self.folds.iter().map(|(model, _)| model.responses().doubts().lost).max().unwrap_or(0);
-        let premises = premises.with_doubts(Doubts { lost, ..Doubts::default() });
+        let are_distinct = self.folds.iter().any(|(_, c)| c.are_distinct);
+        let mut premises = premises.with_doubts(Doubts { lost, copies, are_distinct, ..Doubts::default() });
+        if learnt == 0 && !are_distinct {
+            // They count once, and not where they were learnt.
+            premises.copies.origin = Origin::Guaranteed;
+        }
         // Without ends nothing is missed: what was asked for is kept, and more.
         let is_kept = self.folds.len() == 1 || level == 1.0;
-        Certificate::conformal(premises, if is_kept { delta } else { 1.0 - level }, level)
+        Certificate::conformal(premises, if is_kept { delta } else { missed }, level)
     }
 
     /// How often $\lvert y-\mu\rvert\le z\,u$ held, and the factor that would have been right.

@@ -21,11 +21,11 @@ pub enum Label {
 
 impl Label {
     /// The one rule: a theorem whose premises are all firm and which the data do not contradict is certified, or conformal if it is one for exchangeable rows,
-    /// which may be assumed since the label says so; everything else is an estimate.
-    pub(super) fn of(theorem: Theorem, premises: &Premises, contradiction: Option<&Contradiction>) -> Self {
+    /// which may be assumed since the label says so; everything else is an estimate, and so are rows so few that what they prove may be wrong with probability 1.
+    pub(super) fn of(theorem: Theorem, delta: f64, premises: &Premises, contradiction: Option<&Contradiction>) -> Self {
         let hold = |weakest: Origin| contradiction.is_none() && premises.list().iter().all(|premise| premise.origin <= weakest);
         match theorem {
-            Theorem::Conformal if hold(Origin::Assumed) => Self::Conformal,
+            Theorem::Conformal if delta < 1.0 && hold(Origin::Assumed) => Self::Conformal,
             Theorem::Conformal | Theorem::Model => Self::Estimated,
             _ if hold(Origin::LearntElsewhere) => Self::Certified,
             _ => Self::Estimated,

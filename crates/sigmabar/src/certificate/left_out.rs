@@ -1,7 +1,7 @@
 //! What leaving rows out one at a time shows, in closed form (algorithm notes 16.3).
 
 use super::PredictionIntervals;
-use super::conformal::{outwards, rank};
+use super::conformal::{outwards, proved, rank};
 use super::intervals::Ends;
 use super::premises::{Calibrated, Premises};
 use super::record::Certificate;
@@ -50,7 +50,7 @@ impl Posterior {
 }
 
 impl ExactPosterior {
-    /// Intervals that contain a new response, exchangeable with the rows, with probability at least $1-2\delta$ (the jackknife+ of algorithm notes 16.3): every
+    /// Intervals that contain a new response, exchangeable with the rows, with probability at least $1-(2(n-k)+1)/(n+1) > 1-2\delta$ (the jackknife+ of algorithm notes 16.3): every
     /// row is left out in closed form, so that all are used for learning and for calibration. A theorem only while kernel, ridge and prior were not learnt
     /// from these rows; else the label says "estimated". Cost O(u³ + q(ud + u²)).
     ///
@@ -109,11 +109,8 @@ impl ExactPosterior {
             calibrated,
         )
         .with_doubts(Doubts { lost: observations.doubts().lost, ..Doubts::default() });
-        if rank(n, delta) > n {
-            // Without ends nothing is missed: what was asked for is kept, and more.
-            return Certificate::conformal(premises, delta, 1.0);
-        }
-        let missed = (2.0 * delta).min(1.0);
-        Certificate::conformal(premises, missed, 1.0 - missed)
+        let (level, missed) = proved((n, rank(n, delta)), n, true);
+        // Without ends nothing is missed: what was asked for is kept, and more.
+        Certificate::conformal(premises, if level == 1.0 { delta } else { missed }, level)
     }
 }

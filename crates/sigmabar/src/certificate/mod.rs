@@ -31,7 +31,7 @@ mod widths;
 pub use answer::{ALARM_SHARE, Answer, Answers};
 pub use breakdown::{Breakdown, IntervalCurve, IntervalsAt, Slopes};
 pub use claim::{Claim, Coverage, Method, Side};
-pub use conformal::{Calibration, Conformal};
+pub use conformal::{Calibration, Conformal, Way};
 pub use energy::NormCheck;
 pub use intervals::{Ends, Intervals};
 pub use label::Label;

@@ -366,6 +366,9 @@ impl Premises {
                             .to_owned()
                     }
                     0 => "no observation is another one written down twice".to_owned(),
+                    count if self.copies.origin == Origin::Guaranteed => {
+                        format!("{count} observations equal another in every number, which changes nothing")
+                    }
                     count => format!("{count} observations equal another in every number: measured again, not written down twice"),
                 },
             ),

@@ -243,7 +243,7 @@ impl Certificate {
     /// What the claim may be called: the one place where that is decided.
     #[must_use]
     pub fn label(&self) -> Label {
-        Label::of(self.theorem, &self.premises, self.contradiction.as_ref())
+        Label::of(self.theorem, self.delta, &self.premises, self.contradiction.as_ref())
     }
 }
 
@@ -344,7 +344,10 @@ impl fmt::Display for Contradiction {
 
 impl fmt::Display for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: {} {}, wrong with probability at most {}", self.label(), self.claim, self.about, self.delta)?;
+        // What a number of rows proves is a fraction, of which four digits say enough.
+        let is_fraction = self.theorem == Theorem::Conformal;
+        let delta = if is_fraction { (1e4 * self.delta - 1e-9).ceil() / 1e4 } else { self.delta };
+        writeln!(f, "{}: {} {}, wrong with probability at most {delta}", self.label(), self.claim, self.about)?;
         self.terms().iter().try_for_each(|term| writeln!(f, "{term}"))?;
         if let Some(contradiction) = &self.contradiction {
             writeln!(f, "{contradiction}")?;
@@ -368,7 +371,11 @@ impl fmt::Display for Certificate {
         }
         self.bounds.candidates.map_or(Ok(()), |count| write!(f, "; the candidate gap is that among {count} candidates"))?;
         self.bounds.beta.map_or(Ok(()), |beta| write!(f, "; beta {beta:.4}"))?;
-        self.bounds.level.map_or(Ok(()), |level| write!(f, "; level {level:.4} for this number of rows"))?;
+        match self.bounds.level {
+            None => {}
+            Some(1.0) => f.write_str("; too few rows for an interval with ends")?,
+            Some(level) => write!(f, "; level {:.4} for this number of rows", (1e4 * level + 1e-9).floor() / 1e4)?,
+        }
         self.bounds.measured.map_or(Ok(()), |measured| write!(f, "; {measured}"))?;
         self.stands().map_or(Ok(()), |range| write!(f, "\n{range}"))
     }

@@ -209,7 +209,7 @@ impl Observations {
     }
 
     /// Hashes of its rows ([`row_hash`]).
-    pub(super) fn hashes(&self) -> &[u64] {
+    pub(crate) fn hashes(&self) -> &[u64] {
         &self.hashes
     }
 
@@ -268,12 +268,9 @@ impl Observations {
         Self { locations: Arc::clone(&self.locations), sums, sum_squares, prior, doubts: self.doubts, hashes: self.hashes.clone() }
     }
 
-    /// Hashes of the rows whose point was measured once. Where it was measured again, chance may have made a row equal to another; here only a copy is. Cost O(n).
-    pub(crate) fn single_hashes(&self) -> HashSet<u64> {
-        let mut times = vec![0_usize; self.locations.distinct()];
-        (0..self.len()).for_each(|row| times[self.locations.distinct_of(row)] += 1);
-        let rows = self.hashes.iter().take(self.len()).enumerate();
-        rows.filter(|(row, _)| times[self.locations.distinct_of(*row)] == 1).map(|(_, hash)| *hash).collect()
+    /// Hashes of the points, without responses. Cost O(nd).
+    pub(crate) fn places(&self) -> HashSet<u64> {
+        self.locations.points().rows().map(|point| row_hash(point, 0.0)).collect()
     }
 
     /// Each point as one mean, where it was measured again and every time gave the same in every digit: repetitions that never differ say nothing about the noise. Either there is none, and the
