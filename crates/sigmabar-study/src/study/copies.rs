@@ -3,23 +3,16 @@
 use super::Study;
 use crate::{Result, StudySpec};
 use rusqlite::Row;
-use sigmabar::number::{MANY_DIGITS, last_digit};
+use sigmabar::number::{Agreements, MANY_DIGITS, chance_to_agree, last_digit};
 use std::collections::BTreeMap;
-
-/// In fewer honest studies than this short numbers agree so often by chance that they count as copies.
-const CHANCE: f64 = 1e-3;
-/// Noise may be so many times smaller than it was said to be, and honest repeats agree more often by as much.
-const QUIETER: f64 = 2.0;
 
 /// How often results agree with what was told before, to the digits they have.
 #[derive(Debug, Default)]
 struct Copies {
     /// In many digits: each is one.
     certain: usize,
-    /// Results of few digits that were compared, how many of them agree, and how many of honest repeats would.
-    compared: usize,
-    agreeing: usize,
-    expected: f64,
+    /// Results of few digits.
+    short: Agreements,
 }
 
 impl Copies {
@@ -28,8 +21,7 @@ impl Copies {
         let (mut is_certain, mut is_equal, mut chance) = (false, false, 0.0);
         for &(value, level) in values {
             let (digits, last) = last_digit(value);
-            // Two normal draws agree to a unit h of the last digit with probability h/(2√π σ) at most.
-            let by_chance = QUIETER * (last + 2.0 * step) / (2.0 * std::f64::consts::PI.sqrt() * level);
+            let by_chance = chance_to_agree(last + 2.0 * step, level);
             if digits >= MANY_DIGITS {
                 is_certain |= agrees(value, 0.5 * last);
             } else if by_chance < 0.5 {
@@ -39,19 +31,13 @@ impl Copies {
         }
         self.certain += usize::from(is_certain);
         if !is_certain && chance > 0.0 {
-            self.compared += 1;
-            self.agreeing += usize::from(is_equal);
-            self.expected += chance.min(0.5);
+            self.short.look(chance.min(0.499), is_equal);
         }
     }
 
-    /// How many are copies: of few digits all that agree, or none, by Hoeffding's bound $e^{-n\,\mathrm{KL}(k/n\Vert p)}$ on how often so many of them agree by chance.
+    /// How many are copies.
     fn count(&self) -> usize {
-        let compared = self.compared as f64;
-        let (share, chance) = (self.agreeing as f64 / compared, self.expected / compared);
-        let term = |a: f64, b: f64| if a > 0.0 { a * (a / b).ln() } else { 0.0 };
-        let is_copied = share > chance && compared * (term(share, chance) + term(1.0 - share, 1.0 - chance)) > -CHANCE.ln();
-        self.certain + if is_copied { self.agreeing } else { 0 }
+        self.certain + self.short.copies()
     }
 }
 
