@@ -306,6 +306,9 @@ fn repeats_that_differ_and_readings_in_steps_count_in_full() {
     assert!(found.count > 40 && found.equal == 0, "{found:?}");
     let found = run(&mut |_| f64::from(rng.random_range(0..4)) / 9.0);
     assert!(found.count > 40 && found.equal == 0, "{found:?}");
+    // Logarithms of counts have all digits, and settings share them.
+    let found = run(&mut |_| (1.0 + 0.01 * (10.0 * Drawn::Gaussian.draw(1.0, &mut rng)).round()).ln());
+    assert!(found.count > 40 && found.equal < 6, "{found:?}");
     for decimals in [1, 2, 3] {
         let mut rng = ChaCha8Rng::seed_from_u64(4);
         let scale = 10_f64.powi(decimals);

@@ -59,7 +59,10 @@ impl Settings {
             }
             agreements.copies() > 0
         };
-        let (are_kept, are_kept_here) = (is_beyond_chance(&everywhere), is_beyond_chance(&here));
+        // On a scale whose steps are no decimals, such as logarithms of counts, settings share values too, but most repeats of one setting differ.
+        let (repeats, different) = (self.of.len() - self.sizes.len(), self.places.values().map(HashMap::len).sum::<usize>());
+        let are_repeats_equal = 2 * (self.of.len() - different) >= repeats;
+        let (are_kept, are_kept_here) = (are_repeats_equal && is_beyond_chance(&everywhere), is_beyond_chance(&here));
         let alike = |&one: &(usize, u64)| match (everywhere(one), here(one)) {
             ((others, equal), _) if are_kept && chance(one, others) < 0.5 => equal,
             (_, (others, equal)) if equal == others || (are_kept_here && chance(one, others) < 0.5) => equal,
