@@ -316,6 +316,61 @@ def test_labels_in_another_order_are_refused() -> None:
     run.tell(asked.ids, found)
 
 
+def test_whatever_goes_with_the_rows_goes_in_their_order() -> None:
+    """Weights, standard errors and replicates went by place too, each to another row, and the claim was called certified."""
+    pandas = pytest.importorskip("pandas")
+    table, results = pandas.DataFrame(X, columns=["a", "b"]), pandas.Series(Y)
+    weights = pandas.Series(1.0 + np.arange(len(Y)) % 5)
+    for fit in (
+        lambda w: sb.SparsePosterior(K, 0.1, table, results, inducing=X[:5], weights=w).mean(X),
+        lambda w: sb.fit_hyperparameters(K, table, results, weights=w, starts=1).posterior.mean(X),
+    ):
+        np.testing.assert_array_equal(fit(weights), fit(weights.to_numpy()))
+        with pytest.raises(sb.Error, match="weights has the labels of X in another order"):
+            fit(weights.sort_values())
+    for wrong in ("standard_errors", "replicates"):
+
+        def beside(labels: list[int], wrong: str = wrong) -> dict[str, object]:
+            given = {"standard_errors": pandas.Series([0.1, 0.2, 0.3, 0.4], index=labels), "replicates": pandas.Series([2, 3, 4, 5], index=labels)}
+            return {**given, wrong: given[wrong].iloc[::-1]}
+
+        run = sb.Strategy("sobol", domain=([0.0], [1.0]), budget=8)
+        with pytest.raises(sb.Error, match=f"{wrong} has the labels of points in another order"):
+            run.attach(pandas.DataFrame({"x": [0.1, 0.2, 0.3, 0.4]}, index=[3, 1, 2, 0]), [1.0, 2.0, 3.0, 4.0], **beside([3, 1, 2, 0]))
+        asked = run.ask(4)
+        with pytest.raises(sb.Error, match=f"{wrong} has the labels of ids in another order"):
+            run.tell(asked.ids, [1.0, 2.0, 3.0, 4.0], **beside(list(asked.ids)))
+    study = {"budget": 48, "batches": 3, "parameters": {"t": {"type": "float", "low": 0, "high": 1}}}
+    place = pandas.DataFrame({"t": X[:, 0]})
+    for columns in (place, {"t": place["t"]}):
+        assert sb.premises.learn(study, columns, results).results == len(Y)
+        with pytest.raises(sb.Error, match="y has the labels of .* in another order"):
+            sb.premises.learn(study, columns, results.sort_values())
+
+
+def test_inducing_points_go_by_the_names_of_the_columns() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X, columns=["a", "b"])
+    np.testing.assert_array_equal(sb.SparsePosterior(K, 0.1, table, Y, inducing=table[:5]).inducing, sb.SparsePosterior(K, 0.1, X, Y, inducing=X[:5]).inducing)
+    with pytest.raises(sb.Error, match="inducing points: the columns are b, a, and those of the model a, b"):
+        sb.SparsePosterior(K, 0.1, table, Y, inducing=table[["b", "a"]][:5])
+
+
+def test_a_masked_row_in_a_list_is_refused() -> None:
+    """NumPy makes a plain array of such a list, with what stands under the mask."""
+    hidden = [np.ma.masked_array(row, mask=[i == 3, False]) for i, row in enumerate(X)]
+    np.testing.assert_array_equal(K([np.ma.masked_array(row) for row in X], X), K(X, X))
+    for wrong in (lambda: sb.ExactPosterior(K, 0.1, hidden, Y), lambda: K(hidden, X), lambda: K(tuple(hidden), X)):
+        with pytest.raises(sb.Error, match=r"points: the value at \[3, 0\] is masked"):
+            wrong()
+    with pytest.raises(sb.Error, match=r"responses: the value at \[2\] is masked"):
+        sb.ExactPosterior(K, 0.1, X, [*Y[:2], np.ma.masked, *Y[3:]])
+    run = sb.Strategy("sobol", domain=([0.0], [1.0]), budget=8)
+    asked = run.ask(4)
+    with pytest.raises(sb.Error, match=r"values: the value at \[1\] is masked"):
+        run.tell(asked.ids, np.ma.masked_array(np.ones(4), mask=np.arange(4) == 1))
+
+
 def test_columns_go_by_their_names_where_the_model_knows_them() -> None:
     """They went by place: a table with its columns in another order got an interval, with its label, for another point."""
     pandas = pytest.importorskip("pandas")

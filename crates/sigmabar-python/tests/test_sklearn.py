@@ -274,7 +274,8 @@ def test_masked_and_reordered_rows_are_refused() -> None:
     pandas = pytest.importorskip("pandas")
     X, y = data(60)
     masked = np.ma.masked_array(y, mask=np.arange(60) == 3)
-    for wrong in ((np.ma.masked_array(X, mask=np.arange(60 * X.shape[1]).reshape(X.shape) == 9), y), (X, masked), (X, y, masked)):
+    at_nine = np.ma.masked_array(X, mask=np.arange(60 * X.shape[1]).reshape(X.shape) == 9)
+    for wrong in ((at_nine, y), (list(at_nine), y), (X, masked), (X, y, masked)):
         with pytest.raises(sb.Error, match="is masked"):
             SparseKernelRegressor().fit(*wrong)
     table, column = pandas.DataFrame(X), pandas.Series(y)
@@ -293,6 +294,49 @@ def test_several_outputs_are_several_models() -> None:
     assert model.outputs_[1].interval(X).lower.shape == (60,)
     with pytest.raises(sb.Error, match=r"outputs_\[j\].interval"):
         model.interval(X)
+
+
+def test_several_outputs_learn_more_rows_together_or_not_at_all() -> None:
+    """Rows of several outputs were taken as they came: what stood under a mask, labels in another order, and a third column not at all."""
+    pandas = pytest.importorskip("pandas")
+    X, y = data(60)
+    table = pandas.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    both = np.column_stack([y, -2 * y])
+    options = {"noise": 0.1, "learn": False, "random_state": 0}
+    model = SparseKernelRegressor(sb.Matern(lengthscale=0.5), **options).fit(table[:40], both[:40])
+    hidden = np.ma.masked_array(both, mask=np.zeros_like(both, bool))
+    hidden[43, 1] = np.ma.masked
+    lost = np.column_stack([y, np.where(np.arange(60) == 45, np.nan, y)])
+    huge = np.column_stack([y, np.where(np.arange(60) == 45, 1e200, y)])
+    named = pandas.DataFrame(both, columns=["u", "v"])
+    for wrong, words in (
+        (hidden[40:], "is masked"),
+        (named[40:].sort_values("u"), "y has the labels of X in another order"),
+        (np.column_stack([both, y])[40:], "y must have one column for each output that was fitted, 2, not 3"),
+        (y[40:], "y must have one column for each output that was fitted, 2, not 1"),
+        (lost[40:], "NaN"),
+        (huge[40:], "1e100"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.partial_fit(table[40:], wrong)
+        assert [len(output.posterior_) for output in model.outputs_] == [40, 40]
+    model.partial_fit(table[40:], named[40:])
+    one = SparseKernelRegressor(sb.Matern(lengthscale=0.5), **options).fit(X[:40], y[:40])
+    with pytest.raises(sb.Error, match="y must have one column for each output that was fitted, 1, not 2"):
+        one.partial_fit(X[40:], both[40:])
+    np.testing.assert_allclose(model.predict(table)[:, 0], one.partial_fit(X[40:], y[40:]).predict(X))
+
+
+def test_the_model_of_a_regressor_knows_its_columns() -> None:
+    pandas = pytest.importorskip("pandas")
+    X, y = data(60)
+    names = [f"x{j}" for j in range(X.shape[1])]
+    table = pandas.DataFrame(X, columns=names)
+    model = SparseKernelRegressor(sb.Matern(lengthscale=0.5), noise=0.1, learn=False, random_state=0).fit(table, y)
+    np.testing.assert_array_equal(model.posterior_.mean(table), model.predict(table))
+    with pytest.raises(sb.Error, match="and those of the model x0"):
+        model.posterior_.interval(table[names[::-1]], 3.0, sb.Gaussian(0.1))
+    assert model.fit(X, y).posterior_.mean(table[names[::-1]]).shape == (60,)
 
 
 def test_tables_with_categories_need_no_wiring() -> None:

@@ -3,8 +3,9 @@
 use crate::changes::{batch, begun, from_rows, tell};
 use crate::support::{ask, certified, spec, truth};
 
-use sigmabar::Origin;
-use sigmabar_study::{AskRequest, Asked, EventKind, Study, TrialResult};
+use sigmabar::{Collected, Origin};
+use sigmabar_study::{AskRequest, Asked, AskedTrial, EventKind, FilledSheet, ImportedRow, Study, TrialResult, Value, mean_of};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A worker that keeps unwelcome results to itself until its lease has run out has the setting measured again.
@@ -108,7 +109,7 @@ fn a_list_whose_time_ran_out_is_shown_again_to_its_owner() {
 }
 
 /// Tells these, and then the rest of the batch.
-fn batch_and(study: &Study, trials: &[sigmabar_study::AskedTrial]) {
+fn batch_and(study: &Study, trials: &[AskedTrial]) {
     tell(study, trials);
     batch(study);
 }
@@ -145,4 +146,173 @@ fn results_that_were_known_before_premises_were_changed_prove_nothing_of_them() 
     }
     // What is told later has changed nothing that was declared before.
     assert_eq!(first.recommend().unwrap().unwrap().label().to_string(), "certified");
+}
+
+const PREMISES: &str = r#"
+    budget = 36
+    batches = [24, 12]
+    norm_bound = 2
+    noise = { gaussian = 0.1 }
+    kernel = { name = "matern", nu = 2.5, lengthscale = 0.3 }
+    parameters.x = { type = "int", low = 0, high = 30 }
+"#;
+
+/// What was measured at each place, so far untold.
+type Known = BTreeMap<i64, Vec<f64>>;
+
+fn place(trial: &AskedTrial) -> i64 {
+    trial.values[0].1.as_number().unwrap() as i64
+}
+
+fn told(value: f64) -> TrialResult {
+    TrialResult::Value { value, standard_error: None, replicates: None }
+}
+
+fn truth_at(x: i64, seed: u64) -> f64 {
+    let uniform = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64 / (1_u64 << 53) as f64;
+    (x as f64 / 10.0).sin() + 0.15 * (uniform - 0.5)
+}
+
+/// Tells what is known of each place, and new measurements where nothing is: those of each study are its own.
+fn tell_known(study: &Study, mut known: Known) -> usize {
+    let own: u64 = study.name().bytes().map(u64::from).sum();
+    let mut used = 0;
+    while let Asked::Trials(trials) = study.ask(&AskRequest::new("worker", usize::MAX)).unwrap() {
+        for trial in trials {
+            let x = place(&trial);
+            let old = known.get_mut(&x).and_then(Vec::pop);
+            used += usize::from(old.is_some());
+            study.tell(trial.id, told(old.unwrap_or_else(|| truth_at(x, trial.seed + own)))).unwrap();
+        }
+    }
+    used
+}
+
+fn results_of(study: &Study) -> Known {
+    let mut known = Known::new();
+    for trial in study.trials().unwrap() {
+        known.entry(trial.values[0].as_number().unwrap() as i64).or_default().push(trial.value.unwrap());
+    }
+    known
+}
+
+fn label_of(study: &Study) -> String {
+    Study::open(study.file(), Some(study.name())).unwrap().recommend().unwrap().unwrap().label().to_string()
+}
+
+/// A study, its results, and a second one of the same file under other premises which is told them.
+fn told_again(changes: &[(&str, &str)], meanwhile: impl Fn(&Study)) -> (usize, String, String) {
+    let (_directory, first) = begun(&spec(PREMISES));
+    tell_known(&first, Known::new());
+    let known = results_of(&first);
+    meanwhile(&first);
+    // Times have milliseconds.
+    std::thread::sleep(Duration::from_millis(3));
+    let text = changes.iter().fold(PREMISES.to_owned(), |text, (old, new)| text.replacen(old, new, 1));
+    assert!(changes.is_empty() || text != PREMISES);
+    let begin = |name: &str| Study::create(first.file(), name, &spec(&text)).unwrap();
+    let (second, own) = (begin("second"), begin("own"));
+    let used = tell_known(&second, known);
+    tell_known(&own, Known::new());
+    (used, label_of(&second), label_of(&own))
+}
+
+/// Premises are compared as numbers, however a file says them: those of a kernel as it is between the settings that were known.
+#[test]
+fn premises_changed_are_noticed_and_premises_said_otherwise_are_the_same() {
+    let nothing = |_: &Study| {};
+    let natural = ("lengthscale = 0.3", "lengthscale = 9, natural = true");
+    for (changes, label) in [
+        (&[][..], "certified"),
+        (&[("norm_bound = 2", "norm_bound = 3")], "estimated"),
+        (&[("high = 30", "high = 25")], "estimated"),
+        (&[("high = 30", "high = 60")], "estimated"),
+        (&[("nu = 2.5", "nu = 1.5")], "estimated"),
+        (&[("lengthscale = 0.3", "lengthscale = 0.3, at_least = 0.2")], "estimated"),
+        (&[("budget", "tau = 0.2\n    budget")], "estimated"),
+        (&[("budget", "unit = 1.1\n    budget")], "estimated"),
+        (&[("budget", "prior_mean = 0\n    budget")], "certified"),
+        (&[("\"matern\", nu = 2.5", "\"matern-2.5\"")], "certified"),
+        (&[("nu = 2.5, ", "")], "certified"),
+        (&[natural], "certified"),
+        (&[natural, ("high = 30", "high = 40")], "certified"),
+    ] {
+        let (used, again, own) = told_again(changes, nothing);
+        assert_eq!((again.as_str(), own.as_str()), (label, "certified"), "{changes:?}, {used} told again");
+    }
+}
+
+/// What stood there before a correction was known too, and is in the book of events; a correction that repeats the result makes it no newer.
+#[test]
+fn a_result_that_was_replaced_was_known_when_it_was_told() {
+    let changes = [("norm_bound = 2", "norm_bound = 3")];
+    let replaced = |by: f64| {
+        move |first: &Study| {
+            for trial in first.trials().unwrap() {
+                first.replace(trial.id, &told(trial.value.unwrap() + by), "read again").unwrap();
+            }
+        }
+    };
+    for by in [0.0, 0.01] {
+        let (used, again, own) = told_again(&changes, replaced(by));
+        assert_eq!((again.as_str(), own.as_str()), ("estimated", "certified"), "{used} told again");
+        // The second was begun before the results of the first were corrected.
+        let (_directory, first) = begun(&spec(PREMISES));
+        tell_known(&first, Known::new());
+        std::thread::sleep(Duration::from_millis(3));
+        let second = Study::create(first.file(), "second", &spec(&PREMISES.replace("norm_bound = 2", "norm_bound = 3"))).unwrap();
+        tell_known(&second, results_of(&first));
+        std::thread::sleep(Duration::from_millis(3));
+        replaced(by)(&first);
+        assert_eq!(label_of(&second), "estimated", "{by}");
+    }
+}
+
+/// Wells of a study that measured each setting twice, and results that another study imported, were known as well.
+#[test]
+fn wells_and_imports_of_another_study_were_known() {
+    for norm in [2, 3] {
+        let (_directory, first) = begun(&spec(&PREMISES.replacen("budget", "replicates = 2\nbudget", 1)));
+        let mut wells = Known::new();
+        while let Asked::Trials(trials) = first.ask(&AskRequest::new("worker", usize::MAX)).unwrap() {
+            let mut sheet = FilledSheet::default();
+            for trial in trials {
+                let pair = [2 * trial.seed, 2 * trial.seed + 341].map(|seed| truth_at(place(&trial), seed));
+                wells.entry(place(&trial)).or_default().extend(pair);
+                let named = vec![("A1".to_owned(), Some(pair[0])), ("B1".to_owned(), Some(pair[1]))];
+                sheet.results.push((trial.id, mean_of(&named, None).unwrap()));
+                sheet.wells.insert(trial.id, named);
+            }
+            first.tell_sheet(&sheet).unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(3));
+        let text = PREMISES.replace("norm_bound = 2", &format!("norm_bound = {norm}"));
+        let second = Study::create(first.file(), "second", &spec(&text)).unwrap();
+        let rows: Vec<ImportedRow> =
+            wells.iter().flat_map(|(x, values)| values.iter().map(|value| ImportedRow::new(vec![Value::Int(*x)], told(*value)))).collect();
+        assert!(tell_known(&second, wells) > 12);
+        // A mean of two is less noisy than one: the second study says so of none of its own.
+        let label = if norm == 2 { "certified" } else { "estimated" };
+        assert_eq!(label_of(&second), label);
+
+        // Told as results from before the study, whose points were fixed: they are in its claim.
+        for (collected, label) in [(Collected::DeclaredFixed, label), (Collected::Undeclared, "certified")] {
+            let third = Study::create(first.file(), &format!("third {collected:?}"), &spec(&text)).unwrap();
+            third.import_as(&rows, collected).unwrap();
+            tell_known(&third, Known::new());
+            assert_eq!(label_of(&third), label, "{collected:?}");
+        }
+        // Nobody told them to the first study of this file, which imported them.
+        let (_directory, first) = begun(&spec(PREMISES));
+        first.import_as(&rows, Collected::Undeclared).unwrap();
+        std::thread::sleep(Duration::from_millis(3));
+        let second = Study::create(first.file(), "second", &spec(&text)).unwrap();
+        let mut known = Known::new();
+        rows.iter().for_each(|row| {
+            let (TrialResult::Value { value, .. }, Some(x)) = (&row.result, row.values[0].as_number()) else { panic!() };
+            known.entry(x as i64).or_default().push(*value);
+        });
+        tell_known(&second, known);
+        assert_eq!(label_of(&second), label);
+    }
 }

@@ -6,6 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sbpe_support::{DELTA, Drawn, Known, Verdict, attack, exact_weights, finish, sbpe, uniform};
+use sigmabar::kernel::Lengthscale;
 use sigmabar::strategy::{Rules, Sbpe, Schedule};
 use sigmabar::{Ask, Expansion, Kernel, Origin, Points, Strategy};
 
@@ -168,29 +169,63 @@ fn paper_rules_keep_the_maximiser_and_rule_out_less() {
     assert!(runs.iter().map(|r| r.1.survivors).sum::<usize>() < runs.iter().map(|r| r.0.survivors).sum::<usize>());
 }
 
-/// What an objective shows that keeps its results: each setting has one draw of the noise, however often it is asked for. Of how many runs the gap or the interval was false, and in
-/// how many something was still ruled out.
-fn kept(runs: u64, lengths: &[usize], (level, jitter): (f64, f64), processes: usize) -> (f64, f64) {
+/// An objective that keeps its results: each of its processes has one draw of the noise for each setting, or for each first column of one, however often it is asked.
+#[derive(Clone, Copy)]
+struct Keeps<'a> {
+    lengths: &'a [usize],
+    level: f64,
+    jitter: f64,
+    processes: usize,
+    /// What it tells has so many.
+    decimals: Option<i32>,
+    by_first_column: bool,
+}
+
+const KEEPS: Keeps<'static> = Keeps { lengths: &[60], level: 0.3, jitter: 0.0, processes: 1, decimals: None, by_first_column: false };
+
+/// On six settings, or on six with two of a column that means next to nothing.
+fn known_of(keeps: &Keeps<'_>, seed: u64) -> Known {
+    if !keeps.by_first_column {
+        return Known::random(kernel(seed as usize, 0.1), 1, 6, 1.0, keeps.level, seed);
+    }
+    let kernel = Kernel::squared_exponential(Lengthscale::PerColumn(vec![0.1, 20.0]), 1.0).unwrap();
+    let row = |i: usize, second: f64| vec![i as f64 / 5.0, second];
+    let points = Points::from_rows(&(0..12).map(|i| row(i / 2, (i % 2) as f64)).collect::<Vec<_>>()).unwrap();
+    let centres = Points::from_rows(&(0..6).map(|i| row(i, 0.0)).collect::<Vec<_>>()).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(seed + 1000);
+    let weights = (0..6).map(|_| Drawn::Gaussian.draw(1.0, &mut rng)).collect();
+    let function = Expansion::new(kernel.clone(), centres, weights).unwrap().with_norm(1.0).unwrap();
+    // As if the second column meant nothing at all: that is not farther from the truth than the norm has room for.
+    let values = (0..12).map(|i| function.value(points.row(i - i % 2))).collect();
+    Known { kernel, points, values, norm: 1.02, level: keeps.level }
+}
+
+/// Of how many runs the gap or the interval was false, and in how many something was still ruled out.
+fn kept(runs: u64, keeps: Keeps<'_>) -> (f64, f64) {
+    let Keeps { lengths, level, jitter, processes, decimals, by_first_column } = keeps;
     let budget = lengths.iter().sum();
     let judged: Vec<(bool, bool)> = (0..runs)
         .into_par_iter()
         .map(|seed| {
-            let known = Known::random(kernel(seed as usize, 0.1), 1, 6, 1.0, level, seed);
+            let known = known_of(&keeps, seed);
+            let count = known.values.len();
             let drawn = if seed.is_multiple_of(2) { Drawn::Gaussian } else { Drawn::Uniform };
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            let noise: Vec<f64> = (0..processes * known.values.len()).map(|_| drawn.draw(level, &mut rng)).collect();
+            let noise: Vec<f64> = (0..processes * count).map(|_| drawn.draw(level, &mut rng)).collect();
             let plan = Sbpe::default().with_schedule(Schedule::Lengths(lengths.to_vec()));
             let mut run = Strategy::new(known.problem(budget, drawn, seed), sbpe(plan)).unwrap();
             let mut told = 0.0;
             finish(&mut run, |i| {
                 told += 1.0;
                 let process = rng.random_range(0..processes);
-                known.values[i] + noise[process * known.values.len() + i] + jitter * told
+                let key = if by_first_column { i - i % 2 } else { i };
+                let value = known.values[i] + noise[process * count + key] + jitter * told;
+                decimals.map_or(value, |decimals| (value * 10_f64.powi(decimals)).round() / 10_f64.powi(decimals))
             });
             let advice = run.recommend().unwrap().unwrap();
             // Noise that never averages out may refute the premises by itself: nothing is claimed then.
             let Some(repeats) = advice.certificate.premises.repeats.filter(|_| advice.label().is_certified()) else {
-                assert!(jitter > 0.0 && advice.certificate.contradiction.is_some());
+                assert!(advice.certificate.contradiction.is_some() && (jitter > 0.0 || by_first_column));
                 return (false, false);
             };
             let copies = if jitter == 0.0 { Origin::Declared } else { Origin::Guaranteed };
@@ -201,7 +236,7 @@ fn kept(runs: u64, lengths: &[usize], (level, jitter): (f64, f64), processes: us
             );
             let truth = known.values[advice.candidate.unwrap()];
             let is_false = known.best() - truth > advice.gap || truth < advice.lower || truth > advice.upper;
-            (is_false, run.survivors().unwrap().unwrap().candidates().unwrap().len() < 6)
+            (is_false, run.survivors().unwrap().unwrap().candidates().unwrap().len() < count)
         })
         .collect();
     let share = |which: fn(&(bool, bool)) -> bool| judged.iter().filter(|j| which(j)).count() as f64 / runs as f64;
@@ -213,27 +248,44 @@ fn kept(runs: u64, lengths: &[usize], (level, jitter): (f64, f64), processes: us
 #[test]
 fn an_objective_that_keeps_its_results_gets_no_narrower_claims_for_repeats() {
     for lengths in [&[60][..], &[20, 40], &[12, 24, 24]] {
-        let (wrong, useful) = kept(400, lengths, (0.3, 0.0), 1);
+        let (wrong, useful) = kept(400, Keeps { lengths, ..KEEPS });
         println!("{lengths:?}: false {wrong}, something ruled out {useful}");
         assert!(wrong <= DELTA, "{lengths:?}: {wrong}");
     }
     // Where the rule does not see that they are one, as many as that are false.
-    let unseen = kept(400, &[60], (0.3, 1e-12), 1).0;
+    let unseen = kept(400, Keeps { jitter: 1e-12, ..KEEPS }).0;
     println!("unseen: false {unseen}");
     assert!(unseen > 2.0 * DELTA, "{unseen}");
     // Less noise: the claims are not empty.
-    let (wrong, useful) = kept(100, &[60], (0.05, 0.0), 1);
+    let (wrong, useful) = kept(100, Keeps { level: 0.05, ..KEEPS });
     assert!(wrong <= DELTA && useful > 0.3, "{useful}");
 }
 
-/// Two processes of an objective that keep their results each for itself: a setting has two values, and each of them many times.
+/// Two processes of an objective that keep their results each for itself: a setting has two values, and each of them many times. So it is where they tell four decimals.
 #[test]
 fn what_each_of_two_processes_keeps_counts_as_one() {
-    let (wrong, useful) = kept(400, &[60], (0.3, 0.0), 2);
-    println!("false {wrong}, something ruled out {useful}");
-    assert!(wrong <= DELTA, "{wrong}");
-    let (wrong, useful) = kept(100, &[60], (0.05, 0.0), 2);
+    let two = Keeps { processes: 2, ..KEEPS };
+    for keeps in [two, Keeps { decimals: Some(4), ..two }, Keeps { decimals: Some(4), lengths: &[240], ..two }] {
+        let (wrong, useful) = kept(400, keeps);
+        println!("{:?}, {:?}: false {wrong}, something ruled out {useful}", keeps.lengths, keeps.decimals);
+        assert!(wrong <= DELTA, "{wrong}");
+    }
+    let (wrong, useful) = kept(100, Keeps { level: 0.05, ..two });
     assert!(wrong <= DELTA && useful > 0.3, "{wrong}, {useful}");
+}
+
+/// An objective that looks up by fewer columns than there are hands one value out at several settings: it is one measurement at all of them.
+#[test]
+fn what_is_kept_by_one_of_two_columns_counts_as_one() {
+    let by_first = Keeps { by_first_column: true, ..KEEPS };
+    for keeps in
+        [by_first, Keeps { lengths: &[120], ..by_first }, Keeps { decimals: Some(4), ..by_first }, Keeps { processes: 2, ..by_first }]
+    {
+        let (wrong, useful) = kept(200, keeps);
+        println!("{:?}, {:?}: false {wrong}, something ruled out {useful}", keeps.lengths, keeps.decimals);
+        assert!(wrong <= DELTA, "{wrong}");
+    }
+    assert!(kept(200, Keeps { jitter: 1e-12, ..by_first }).0 > 2.0 * DELTA);
 }
 
 /// Repeats of noise that is new each time are what they were, whatever the rule about equal ones; values that several settings share say nothing.
@@ -249,7 +301,33 @@ fn repeats_that_differ_and_readings_in_steps_count_in_full() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let found = run(&mut |i| known.values[i] + Drawn::Uniform.draw(0.3, &mut rng));
     assert!(found.count > 40 && found.equal == 0 && found.handed_out == 0, "{found:?}");
-    // One success or none: equal by chance, at several settings.
+    // One success or none, ninths, few decimals: equal by chance, at several settings.
     let found = run(&mut |i| if known.values[i] > 0.0 { 0.1 } else { -0.1 });
     assert!(found.count > 40 && found.equal == 0, "{found:?}");
+    let found = run(&mut |_| f64::from(rng.random_range(0..4)) / 9.0);
+    assert!(found.count > 40 && found.equal == 0, "{found:?}");
+    // Logarithms of counts have all digits, and settings share them.
+    let found = run(&mut |_| (1.0 + 0.01 * (10.0 * Drawn::Gaussian.draw(1.0, &mut rng)).round()).ln());
+    assert!(found.count > 40 && found.equal < 6, "{found:?}");
+    for decimals in [1, 2, 3] {
+        let mut rng = ChaCha8Rng::seed_from_u64(4);
+        let scale = 10_f64.powi(decimals);
+        let found = run(&mut |i| ((known.values[i] + Drawn::Uniform.draw(0.3, &mut rng)) * scale).round() / scale);
+        assert!(found.count > 40 && found.equal == 0, "{decimals}: {found:?}");
+    }
+}
+
+/// A function that is flat gives equal values honestly: without noise it is measured exactly, and noise far below its digits costs next to nothing.
+#[test]
+fn a_flat_function_without_noise_stays_certified() {
+    let flat = Known { values: vec![0.123_456_789_012_345_6; 12], ..known_of(&Keeps { by_first_column: true, ..KEEPS }, 1) };
+    for level in [0.0, 1e-9] {
+        let known = Known { level, ..flat.clone() };
+        let plan = Sbpe::default().with_schedule(Schedule::Lengths(vec![60]));
+        let mut run = Strategy::new(known.problem(60, Drawn::Uniform, 5).with_ridge(1e-4).unwrap(), sbpe(plan)).unwrap();
+        finish(&mut run, |i| known.values[i]);
+        let advice = run.recommend().unwrap().unwrap();
+        println!("noise {level}: {} within {}", advice.label(), advice.gap);
+        assert!(advice.label().is_certified() && advice.gap < 1e-3, "{level}: {}", advice.gap);
+    }
 }

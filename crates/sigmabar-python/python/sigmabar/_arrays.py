@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._checks import refuse_lost, refuse_masked, refuse_reordered
+from ._checks import labels_of, refuse_lost, refuse_masked, refuse_reordered
 from ._core import Error
 from ._interchange import interchanged_rows
 
@@ -109,18 +109,24 @@ def names_of(values: Any) -> list[str] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
-def rows_named(values: Any, names: list[str] | None) -> Floats:
+def rows_named(values: Any, names: list[str] | None, what: str = "points") -> Floats:
     """Points of a model whose columns have these names: a table with others, or in another order, is refused."""
     found = names_of(values)
     if names is not None and found is not None and found != names:
-        raise Error(f"points: the columns are {', '.join(found)}, and those of the model {', '.join(names)}, in this order: choose these")
-    return rows(values)
+        raise Error(f"{what}: the columns are {', '.join(found)}, and those of the model {', '.join(names)}, in this order: choose these")
+    return rows(values, what)
 
 
 def paired(x: Any, y: Any) -> tuple[Floats, Floats]:
     """Points, and one number for each."""
-    refuse_reordered("X", x.index if hasattr(x, "iloc") else None, y, "y")
+    refuse_reordered("X", labels_of(x), y, "y")
     return rows(x), vector(y)
+
+
+def beside(x: Any, values: Any, what: str) -> Floats | None:
+    """One more number for each point, where they are given."""
+    refuse_reordered("X", labels_of(x), values, what)
+    return None if values is None else vector(values, what)
 
 
 def floats(values: Any, what: str) -> list[float]:

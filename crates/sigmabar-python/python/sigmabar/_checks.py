@@ -32,6 +32,11 @@ def number_or_none(value: Any, what: str) -> float | None:
     return None if value is None else number(value, what)
 
 
+def labels_of(values: Any) -> Any:
+    """The labels of the rows of a table or column of pandas; none of anything else."""
+    return values.index if hasattr(values, "iloc") else None
+
+
 def refuse_reordered(of: Any, labels: Any, values: Any, what: str) -> None:
     """Refuses a column of pandas whose labels are those of its rows in another order: pandas would put them together by label, and here they go by place."""
     if labels is None or not hasattr(values, "iloc") or len(labels) != len(values) or values.index.equals(labels):
@@ -45,9 +50,11 @@ def refuse_reordered(of: Any, labels: Any, values: Any, what: str) -> None:
 
 def refuse_masked(values: Any, what: str) -> None:
     """Refuses a value that is masked: what stands under a mask is anything."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        place = ", ".join(str(i) for i in np.argwhere(np.ma.getmaskarray(values))[0])
-        raise Error(f"{what}: the value at [{place}] is masked; drop its row or fill it in")
+    parts = [((i,), part) for i, part in enumerate(values)] if isinstance(values, (list, tuple)) else [((), values)]
+    for row, part in parts:
+        if isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
+            place = ", ".join(str(i) for i in (*row, *np.argwhere(np.ma.getmaskarray(part))[0]))
+            raise Error(f"{what}: the value at [{place}] is masked; drop its row or fill it in")
 
 
 def refuse_lost(values: Any, array: Any, found: Any, what: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from . import _core
-from ._arrays import names_of, paired, vector
+from ._arrays import beside, names_of, paired
 from ._checks import count, flag, number, pair, seed_of, text, text_or_none
 from ._kernels import Kernel, kernel_core
 from ._learnt import LearntNumber, sourced, sourced_or_none
@@ -111,7 +111,7 @@ def fit_hyperparameters(
         "additive": flag(additive, "additive"),
     }
     core, elbo, upper, template, capped = _core.fit_hyperparameters(
-        [kernel_core(k) for k in kernels], *paired(X, y), text_or_none(collected, "collected"), sourced_or_none(mean, "mean"), sourced(unit, "unit"), options, None if weights is None else vector(weights, "weights")
+        [kernel_core(k) for k in kernels], *paired(X, y), text_or_none(collected, "collected"), sourced_or_none(mean, "mean"), sourced(unit, "unit"), options, beside(X, weights, "weights")
     )
     posterior = SparsePosterior._wrap(core)
     posterior._names = names_of(X)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._arrays import Floats, rows
+from ._arrays import Floats, rows, rows_named
 from ._checks import count, count_or_none, number, number_or_none, seed_of, text
 from ._kernels import Kernel, kernel_core, learnt_parameters
 from ._learnt import LearntPoints, source_of
@@ -84,10 +84,10 @@ def select_inducing(
     return Inducing(points, indices, value, kind, "chosen" if source == "declared" else source, tuple(seen))
 
 
-def inducing_points(inducing: Any) -> tuple[Floats, str, list[int]]:
-    """The points of an array or of the result of :func:`select_inducing`, where they came from, and the rows that what chose them was learnt on."""
+def inducing_points(inducing: Any, names: list[str] | None = None) -> tuple[Floats, str, list[int]]:
+    """The points of an array, a table with these columns, or the result of :func:`select_inducing`, where they came from, and the rows that what chose them was learnt on."""
     if isinstance(inducing, Inducing):
         return np.asarray(inducing.points), inducing.source, list(inducing._seen)
     if isinstance(inducing, LearntPoints):
         return rows(inducing, "inducing points"), inducing.source, list(inducing._seen)
-    return rows(inducing, "inducing points"), "declared", []
+    return rows_named(inducing, names, "inducing points"), "declared", []

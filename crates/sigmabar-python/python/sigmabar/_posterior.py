@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import Floats, names_of, paired, rows_named, vector
+from ._arrays import Floats, beside, names_of, paired, rows_named, vector
 from ._certificate import Certificate, warned
 from ._checks import count, flag, number, saved, seed_of, text, text_or_none
 from ._core import Error
@@ -63,16 +63,16 @@ class SparsePosterior:
         unit: float = 1.0,
         weights: Any = None,
     ) -> None:
-        points, self._names = inducing_points(inducing), names_of(X)
+        self._names = names_of(X)
         self._core = _core.Posterior.fit(
             kernel_core(kernel),
             sourced(tau, "tau"),
             *paired(X, y),
-            points,
+            inducing_points(inducing, self._names),
             (text_or_none(collected, "collected"), flag(distinct_rows, "distinct_rows")),
             sourced_or_none(mean, "mean"),
             sourced(unit, "unit"),
-            None if weights is None else vector(weights, "weights"),
+            beside(X, weights, "weights"),
         )
 
     @classmethod

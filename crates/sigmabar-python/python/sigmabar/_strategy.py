@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from . import _catalogue, _core
 from ._arrays import Floats, floats, rows
 from ._certificate import Certificate, PremiseRange, warn_of, warned
-from ._checks import count, count_or_none, flag, number, number_or_none, refuse_reordered, saved, seed_of, text, text_or_none
+from ._checks import count, count_or_none, flag, labels_of, number, number_or_none, refuse_masked, refuse_reordered, saved, seed_of, text, text_or_none
 from ._core import Error
 from ._domain import Domain, check_said, domain_from, said
 from ._html import advice
@@ -363,10 +363,9 @@ class Strategy:
         """
         single = isinstance(ids, (int, np.integer))
         numbers: list[int] = [ids] if single else list(ids)  # type: ignore[list-item, arg-type]
-        told = [values] if single or values is None else list(values)
-        refuse_reordered("ids", numbers, values, "values")
+        told = [values] if single or values is None else values
         errors = [standard_errors] if single and standard_errors is not None else standard_errors
-        results = _results(numbers, "ids", told, errors, replicates)
+        results = _results(numbers, "ids", numbers, told, errors, replicates)
         warn_of(self._core.tell([(count(i, "ids"), result) for i, result in zip(numbers, results)]))
 
     def fix_premises(
@@ -413,9 +412,8 @@ class Strategy:
         Only with ``collected="fixed"``, by which you declare that no point was chosen by looking at a response, do they enter certificates; and never rows that
         the kernel or another premise was learnt on.
         """
-        refuse_reordered("points", points.index if hasattr(points, "iloc") else None, values, "values")
         where = rows(points if self._domain is None else self._domain.points(points))
-        self._core.attach(where, _results(where, "points", list(values), standard_errors, replicates), text_or_none(collected, "collected"))
+        self._core.attach(where, _results(where, "points", labels_of(points), values, standard_errors, replicates), text_or_none(collected, "collected"))
 
     @property
     def repeats(self) -> str | None:
@@ -542,9 +540,13 @@ Strategy.__doc__ = f"{Strategy.__doc__}\n{_catalogue.HELP}"
 
 
 def _results(
-    of: Any, name: str, values: list[Any], standard_errors: Any, replicates: Any
+    of: Any, name: str, labels: Any, values: Any, standard_errors: Any, replicates: Any
 ) -> list[tuple[float | None, float | None, int | None]]:
-    """One value, standard error and number of replicates for each trial or point."""
+    """One value, standard error and number of replicates for each trial or point, which have these labels."""
+    for what, column in (("values", values), ("standard_errors", standard_errors), ("replicates", replicates)):
+        refuse_masked(column, what)
+        refuse_reordered(name, labels, column, what)
+    values = list(values)
     errors = [None] * len(values) if standard_errors is None else list(standard_errors)
     repeats = [replicates] * len(values) if replicates is None or np.ndim(replicates) == 0 else list(replicates)
     if not len(of) == len(values) == len(errors) == len(repeats):

@@ -17,7 +17,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import Floats, paired, rows, vector
-from ._checks import count, number, seed_of
+from ._checks import count, labels_of, number, refuse_reordered, seed_of
 from ._core import Error
 from ._kernels import Kernel
 from ._learnt import LearntNumber, marked, source_of
@@ -225,12 +225,15 @@ def _settings(study: Mapping[str, Any], x: Any, y: Any) -> list[tuple[str, float
     missing = [name for name in kinds if by_name and name not in x]
     if missing:
         raise Error(f"x has no column for the parameter {missing[0]!r} of the study")
+    refuse_reordered("x", labels_of(x), y, "y")
     if not by_name:
         # A table with words in it has cells of several kinds.
         table = np.asarray(x, dtype=object) if "categorical" in kinds.values() else rows(x, "x")
         if table.ndim != 2 or table.shape != (len(values), len(kinds)):
             raise Error(f"x must have a row for each of the {len(values)} results and a column for each of the {len(kinds)} parameters, not shape {table.shape}")
         x = dict(zip(kinds, table.T))
+    for name in kinds:
+        refuse_reordered(f"column {name!r}", labels_of(x[name]), y, "y")
     columns = [_cells(x[name], f"column {name!r}", kind) for name, kind in kinds.items()]
     short = next((name for name, cells in zip(kinds, columns) if len(cells) != len(values)), None)
     if short is not None:

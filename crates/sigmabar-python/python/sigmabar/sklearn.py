@@ -12,6 +12,7 @@ True
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from . import _core
 from ._arrays import Floats
 from ._categories import Categories, place_of
-from ._checks import count, number, refuse_lost, refuse_masked, refuse_reordered
+from ._checks import count, labels_of, number, refuse_lost, refuse_masked, refuse_reordered
 from ._columns import columns_of
 from ._core import Error
 from ._evidence import fit_hyperparameters
@@ -175,7 +176,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             if self.group is not None:
                 self._group = place_of(table, self.group)
         refuse_masked(sample_weight, "sample_weight")
-        refuse_reordered("X", X.index if hasattr(X, "iloc") else None, sample_weight, "sample_weight")
+        refuse_reordered("X", labels_of(X), sample_weight, "sample_weight")
         X, y = self._validated(X, y, y_numeric=True, multi_output=True)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if y.ndim == 2 and y.shape[1] > 1:
@@ -187,7 +188,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         """Dense numbers, as scikit-learn checks them: names of categories as the numbers they were counted by, dates as days."""
         for what, given in zip("Xy", (X, *y)):
             refuse_masked(given, what)
-            refuse_reordered("X", X.index if hasattr(X, "iloc") else None, given, what)
+            refuse_reordered("X", labels_of(X), given, what)
         table, options = columns_of(X), {"dtype": np.float64, "order": "C", **options}
         try:
             if table is not None and table.names is not None:
@@ -333,15 +334,19 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
     def partial_fit(self, X: Any, y: Any, *, collected: Collected | None = None) -> SparseKernelRegressor:
         """Takes in more rows; kernel, noise and inducing points stay those of the first fit. Unless ``collected`` declares it again, nobody vouches for how rows
         were chosen from here on. The calibration was that of the rows before and is dropped."""
-        if hasattr(self, "outputs_"):
-            for j, model in enumerate(self.outputs_):
-                model.partial_fit(X, np.asarray(y)[:, j], collected=collected)
-            return self
-        if not hasattr(self, "posterior_"):
+        models = getattr(self, "outputs_", [self])
+        if not hasattr(models[0], "posterior_"):
             return self.fit(X, y)
-        X, y = self._validated(X, y, y_numeric=True, reset=False)
-        self.posterior_.update(X, y, collected=collected)
-        self._calibrated = None
+        X, y = self._validated(X, y, y_numeric=True, multi_output=True, reset=False)
+        outputs = np.ascontiguousarray(y.reshape(len(y), -1).T)
+        if len(outputs) != len(models):
+            raise Error(f"y must have one column for each output that was fitted, {len(models)}, not {len(outputs)}")
+        # Of several outputs all learn or none.
+        posteriors = [copy(model.posterior_) if len(models) > 1 else model.posterior_ for model in models]
+        for posterior, output in zip(posteriors, outputs):
+            posterior.update(X, output, collected=collected)
+        for model, posterior in zip(models, posteriors):
+            model.posterior_, model._calibrated = posterior, None
         return self
 
     def predict(
@@ -440,5 +445,6 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         return count(self.n_inducing, 'n_inducing, where it is not "auto",', least=1)
 
     def _describe(self) -> None:
+        self.posterior_._names = [str(name) for name in getattr(self, "feature_names_in_", ())] or None
         self.kernel_ = self.posterior_.kernel
         self.noise_ = self.posterior_.tau * self.posterior_.prior[1]

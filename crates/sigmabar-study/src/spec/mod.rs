@@ -13,7 +13,9 @@ mod taught;
 
 pub use searched::wrong_name;
 pub use taught::Taught;
+pub(crate) use taught::looked_up;
 
+use crate::Value;
 use crate::error::{Error, Result, SpecError, SpecProblem, TextPosition, Top};
 use crate::objective::ObjectiveTable;
 use crate::space::Space;
@@ -48,6 +50,9 @@ pub struct StudySpec {
     policy: Policy,
     learnt_rows: Taught,
 }
+
+/// Between so many settings kernels of two studies are compared.
+const PROBED: usize = 256;
 
 /// What is wrong, and with which key.
 struct Fault {
@@ -278,13 +283,30 @@ impl StudySpec {
         taught::fingerprint(&premises)
     }
 
-    /// Whether another study assumes the same: what was measured in it has changed no premise.
-    pub(crate) fn assumes_the_same(&self, other: &Self) -> bool {
-        let of = |spec: &Self| {
-            let StudyFile { prior_mean, unit, norm_bound, noise, kernel, .. } = &spec.file;
-            serde_json::json!([prior_mean, unit, norm_bound, noise, kernel])
+    /// Whether another study assumes the same, as numbers: what was measured in it has changed no premise. Kernels are compared between these settings, as length-scales are shares of ranges.
+    pub(crate) fn assumes_the_same(&self, other: &Self, measured: &[(Vec<Value>, f64)]) -> bool {
+        let numbers = |StudySpec { problem, .. }: &Self| {
+            let (prior, longest) = (problem.prior(), problem.lengthscales().map(|lengths| lengths.norm_bound));
+            let scales = [problem.norm_bound(), problem.ridge(), Some(prior.mean()), Some(prior.unit()), longest];
+            (scales, problem.noise().cloned(), problem.unknown_level())
         };
-        of(self) == of(other)
+        let kernels =
+            |spec: &Self| [spec.problem.kernel().map(|k| k.value.clone()), spec.problem.lengthscales().map(|l| l.longest.clone())];
+        let points = |setting: &Vec<Value>| Some((self.space.point(setting).ok()?, other.space.point(setting).ok()?));
+        let (own, others): (Vec<_>, Vec<_>) = measured.iter().filter_map(|(setting, _)| points(setting)).take(PROBED).unzip();
+        let between = |kernel: &Kernel, points: &[Vec<f64>]| -> Vec<f64> {
+            let pairs = points.iter().map(|point| (&points[0], point)).chain(points.windows(2).map(|two| (&two[0], &two[1])));
+            pairs.map(|(a, b)| kernel.value(a, b)).collect()
+        };
+        let alike = |pair: (Option<Kernel>, Option<Kernel>)| match pair {
+            (Some(one), Some(two)) if own.len() > 1 => {
+                between(&one, &own).iter().zip(between(&two, &others)).all(|(a, b)| (a - b).abs() <= 1e-9 * (a.abs() + b.abs()))
+            }
+            (one, two) => one == two,
+        };
+        self.space.names().eq(other.space.names())
+            && numbers(self) == numbers(other)
+            && kernels(self).into_iter().zip(kernels(other)).all(alike)
     }
 
     /// The kernel that this study would have with Matérn-5/2 of these length-scales, one for each parameter.

@@ -98,6 +98,11 @@ fn as_written(setting: &[Value]) -> Vec<f64> {
     numbers
 }
 
+/// A setting by which it is looked up: the same in every study, whatever range a parameter has.
+pub(crate) fn looked_up(setting: &[Value]) -> Vec<u64> {
+    as_written(setting).iter().map(|number| number.to_bits()).collect()
+}
+
 /// Of a text, FNV-1a: the same on every machine and in every version.
 pub(super) fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

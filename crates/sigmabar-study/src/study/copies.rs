@@ -1,25 +1,21 @@
 //! Results that were told before: those from which premises were learnt, those of the pilot, and those of studies in the same file with other premises.
 
 use super::Study;
-use crate::{Result, StudySpec};
+use super::wells::wells_of;
+use crate::spec::looked_up;
+use crate::store::CollectedWord;
+use crate::{Result, StudySpec, Value};
 use rusqlite::Row;
-use sigmabar::number::{MANY_DIGITS, last_digit};
+use sigmabar::number::{Agreements, MANY_DIGITS, chance_to_agree, last_digit};
 use std::collections::BTreeMap;
-
-/// In fewer honest studies than this short numbers agree so often by chance that they count as copies.
-const CHANCE: f64 = 1e-3;
-/// Noise may be so many times smaller than it was said to be, and honest repeats agree more often by as much.
-const QUIETER: f64 = 2.0;
 
 /// How often results agree with what was told before, to the digits they have.
 #[derive(Debug, Default)]
 struct Copies {
     /// In many digits: each is one.
     certain: usize,
-    /// Results of few digits that were compared, how many of them agree, and how many of honest repeats would.
-    compared: usize,
-    agreeing: usize,
-    expected: f64,
+    /// Results of few digits.
+    short: Agreements,
 }
 
 impl Copies {
@@ -28,8 +24,7 @@ impl Copies {
         let (mut is_certain, mut is_equal, mut chance) = (false, false, 0.0);
         for &(value, level) in values {
             let (digits, last) = last_digit(value);
-            // Two normal draws agree to a unit h of the last digit with probability h/(2√π σ) at most.
-            let by_chance = QUIETER * (last + 2.0 * step) / (2.0 * std::f64::consts::PI.sqrt() * level);
+            let by_chance = chance_to_agree(last + 2.0 * step, level);
             if digits >= MANY_DIGITS {
                 is_certain |= agrees(value, 0.5 * last);
             } else if by_chance < 0.5 {
@@ -39,77 +34,131 @@ impl Copies {
         }
         self.certain += usize::from(is_certain);
         if !is_certain && chance > 0.0 {
-            self.compared += 1;
-            self.agreeing += usize::from(is_equal);
-            self.expected += chance.min(0.5);
+            self.short.look(chance.min(0.499), is_equal);
         }
     }
 
-    /// How many are copies: of few digits all that agree, or none, by Hoeffding's bound $e^{-n\,\mathrm{KL}(k/n\Vert p)}$ on how often so many of them agree by chance.
+    /// How many are copies.
     fn count(&self) -> usize {
-        let compared = self.compared as f64;
-        let (share, chance) = (self.agreeing as f64 / compared, self.expected / compared);
-        let term = |a: f64, b: f64| if a > 0.0 { a * (a / b).ln() } else { 0.0 };
-        let is_copied = share > chance && compared * (term(share, chance) + term(1.0 - share, 1.0 - chance)) > -CHANCE.ln();
-        self.certain + if is_copied { self.agreeing } else { 0 }
+        self.certain + self.short.copies()
     }
 }
 
+/// A result: its setting and its value.
+type Response = (Vec<Value>, f64);
+/// What a setting came to, with the level of the noise of each value.
+type Claimed = (Vec<Value>, Vec<(f64, f64)>);
+
 impl Study {
-    /// How many results are copies of some that its premises were learnt from: of another study ([`crate::Taught`]), or of the pilot; or that were known, under other premises, when it was
-    /// begun. Of a setting in several wells each well is looked at.
+    /// How many results that a claim can rest on are copies of some that its premises were learnt from: of another study ([`crate::Taught`]), or of the pilot; or that were known, under other
+    /// premises, when its own were fixed. Of a setting in several wells each well is looked at.
     pub(super) fn taught(&self) -> Result<usize> {
-        let (rows, problem, known_before) = (self.spec.learnt_rows(), self.spec.problem(), self.known_before()?);
-        if rows.is_empty() && self.spec.pilot() == 0 && known_before.is_empty() {
+        let (rows, problem, first) = (self.spec.learnt_rows(), self.spec.problem(), self.first_claimed());
+        let mut known = self.known_elsewhere()?;
+        if first > 0 {
+            known.extend(self.told_until(self.key, i64::MAX, first)?);
+        }
+        if rows.is_empty() && known.is_empty() {
             return Ok(0);
         }
-        let look = "SELECT id, settings, value FROM sb_trials WHERE study = ?1 AND state = 'done' AND value IS NOT NULL ORDER BY id";
-        let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, f64>(2)?));
-        let told: Vec<(i64, String, f64)> = self.store().read(|c| c.prepare_cached(look)?.query_map([self.key], row)?.collect())?;
+        let mut by_setting = BTreeMap::<Vec<u64>, Vec<f64>>::new();
+        known.into_iter().for_each(|(setting, value)| by_setting.entry(looked_up(&setting)).or_default().push(value));
         let level = problem.noise().map_or(0.0, |noise| noise.std_dev_bound() * problem.prior().unit());
-        let of_mean = level / (self.spec.replicates().max(1) as f64).sqrt();
-        let (wells, mut pilot, mut copies) = (self.wells()?, known_before, Copies::default());
-        for (id, settings, value) in told {
-            let wells = wells.get(&id.unsigned_abs()).into_iter().flatten().filter_map(|(_, value)| *value);
-            let values: Vec<(f64, f64)> = wells.map(|value| (value, level)).chain([(value, of_mean)]).collect();
-            if id < self.first_claimed() {
-                pilot.entry(settings).or_default().extend(values.iter().map(|(value, _)| value));
+        let mut copies = Copies::default();
+        for (setting, values) in self.claimed(level)? {
+            let known = by_setting.get(&looked_up(&setting)).map_or(&[][..], Vec::as_slice);
+            if known.is_empty() && rows.is_empty() {
                 continue;
             }
-            let known = pilot.get(&settings);
-            if known.is_none() && rows.is_empty() {
-                continue;
-            }
-            let setting = self.read_values(&settings)?;
-            let is_of_pilot =
-                |value: f64, within: f64| known.is_some_and(|known| known.iter().any(|old| (old - value).abs() <= within * (1.0 + 1e-6)));
-            let agrees = |value: f64, within: f64| is_of_pilot(value, within) || rows.holds(&setting, value, within);
+            // What was read from JSON may differ in its last digits.
+            let is_known = |value: f64, within: f64| {
+                known.iter().any(|old| (old - value).abs() <= within * (1.0 + 1e-6) + 4.0 * f64::EPSILON * value.abs())
+            };
+            let agrees = |value: f64, within: f64| is_known(value, within) || rows.holds(&setting, value, within);
             copies.look(&values, if rows.is_empty() { 0.0 } else { rows.step() }, agrees);
         }
         Ok(copies.count())
     }
 
-    /// What other studies of the file had measured at each setting before this one was begun, where they assume something else: whoever changes premises has seen it.
-    fn known_before(&self) -> Result<BTreeMap<String, Vec<f64>>> {
-        let mut known = BTreeMap::<String, Vec<f64>>::new();
-        let others = "SELECT o.study, o.spec FROM sb_studies o JOIN sb_studies s ON s.study = ?1 WHERE o.study <> ?1 AND o.created_at <= s.created_at";
+    /// What every setting came to that a claim can rest on, its wells before their mean, each with the level of its noise; those of before the study whose points were fixed too.
+    fn claimed(&self, level: f64) -> Result<Vec<Claimed>> {
+        let look = "SELECT id, settings, value, NULL, 'fixed' FROM sb_trials WHERE study = ?1 AND id >= ?2 AND state = 'done' AND value IS NOT NULL \
+                    UNION ALL SELECT NULL, settings, value, replicates, collected FROM sb_imports WHERE study = ?1 AND ?2 = 0 AND in_time AND value IS NOT NULL";
+        type Told = (Option<i64>, String, f64, Option<u32>, CollectedWord);
+        let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
+        let told: Vec<Told> = self.store().read(|c| c.prepare_cached(look)?.query_map([self.key, self.first_claimed()], row)?.collect())?;
+        let (wells, planned) = (self.wells()?, u32::try_from(self.spec.replicates()).unwrap_or(u32::MAX));
+        let fixed = told.into_iter().filter(|(.., CollectedWord(collected))| collected.is_fixed());
+        let all = fixed.map(|(id, settings, value, replicates, _)| {
+            let wells = id.and_then(|id| wells.get(&id.unsigned_abs())).into_iter().flatten().filter_map(|(_, value)| *value);
+            let of_mean = level / f64::from(id.map_or(replicates, |_| Some(planned)).unwrap_or(1).max(1)).sqrt();
+            Ok((self.read_values(&settings)?, wells.map(|value| (value, level)).chain([(value, of_mean)]).collect()))
+        });
+        all.collect()
+    }
+
+    /// What other studies of the file had measured or imported before this one's premises were fixed, where they assume something else: whoever changes premises has seen it.
+    fn known_elsewhere(&self) -> Result<Vec<Response>> {
+        let moment = "SELECT coalesce((SELECT planned_at FROM sb_trials WHERE study = ?1 AND id = ?2 AND ?2 > 0), created_at) FROM sb_studies WHERE study = ?1";
+        let others = "SELECT study, spec FROM sb_studies WHERE study <> ?1";
         let other = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
-        let others: Vec<(i64, String)> = self.store().read(|c| c.prepare_cached(others)?.query_map([self.key], other)?.collect())?;
-        let differs = |text: &str| serde_json::from_str::<StudySpec>(text).is_ok_and(|spec| !spec.assumes_the_same(&self.spec));
-        for (other, _) in others.into_iter().filter(|(_, text)| differs(text)) {
-            let told = "SELECT settings, value FROM sb_trials WHERE study = ?1 AND value IS NOT NULL AND told_at <= (SELECT created_at FROM sb_studies WHERE study = ?2)";
-            let row = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, f64>(1)?));
-            let told: Vec<(String, f64)> = self.store().read(|c| c.prepare_cached(told)?.query_map([other, self.key], row)?.collect())?;
-            told.into_iter().for_each(|(settings, value)| known.entry(settings).or_default().push(value));
+        let (moment, others): (i64, Vec<(i64, String)>) = self.store().read(|c| {
+            let moment = c.prepare_cached(moment)?.query_row([self.key, self.first_claimed()], |row| row.get(0))?;
+            Ok((moment, c.prepare_cached(others)?.query_map([self.key], other)?.collect::<rusqlite::Result<_>>()?))
+        })?;
+        let mut known = Vec::new();
+        for (study, text) in others {
+            let Ok(spec) = serde_json::from_str::<StudySpec>(&text) else { continue };
+            let is_the_same = |told: &[Response]| spec.assumes_the_same(&self.spec, told);
+            // Most studies of a file search one space, and need not be read.
+            if spec.space() != self.spec.space() || !is_the_same(&[]) {
+                let told = self.told_until(study, moment, i64::MAX)?;
+                known.extend(if is_the_same(&told) { Vec::new() } else { told });
+            }
         }
         Ok(known)
+    }
+
+    /// Every response that a study of the file had had by a moment, of the trials below an id: results, those that stood in the place of one, wells, and what was imported.
+    fn told_until(&self, study: i64, moment: i64, below: i64) -> Result<Vec<Response>> {
+        let events = "SELECT trial, at, kind, detail FROM sb_events WHERE study = ?1 AND trial < ?2 AND kind IN ('told', 'replaced', 'withdrawn', 'wells') ORDER BY event";
+        let standing = "SELECT id, settings, CASE WHEN told_at <= ?2 THEN value END FROM sb_trials WHERE study = ?1 AND id < ?3 \
+                        UNION ALL SELECT NULL, settings, value FROM sb_imports WHERE study = ?1 AND imported_at <= ?2";
+        type Event = (i64, i64, String, Option<String>);
+        type Standing = (Option<i64>, String, Option<f64>);
+        let (events, standing): (Vec<Event>, Vec<Standing>) = self.store().read(|c| {
+            let event = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+            let stands = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            let events = c.prepare_cached(events)?.query_map([study, below], event)?.collect::<rusqlite::Result<_>>()?;
+            Ok((events, c.prepare_cached(standing)?.query_map([study, moment, below], stands)?.collect::<rusqlite::Result<_>>()?))
+        })?;
+        let (mut told, mut settings) = (Vec::new(), BTreeMap::new());
+        for (id, text, value) in standing {
+            let Ok(setting) = serde_json::from_str::<Vec<Value>>(&text) else { continue };
+            told.extend(value.map(|value| (setting.clone(), value)));
+            settings.extend(id.map(|id| (id, setting)));
+        }
+        // When what stands at a trial was told.
+        let mut since = BTreeMap::new();
+        for (trial, at, kind, detail) in events {
+            let (Some(setting), detail) = (settings.get(&trial), detail.unwrap_or_default()) else { continue };
+            if kind == "wells" {
+                let wells = wells_of(&detail).into_iter().filter(|_| at <= moment);
+                told.extend(wells.filter_map(|(_, value)| Some((setting.clone(), value?))));
+                continue;
+            }
+            let before = serde_json::from_str::<serde_json::Value>(&detail).ok().and_then(|detail| detail["value"].as_f64());
+            let was_known = since.insert(trial, at).is_none_or(|since| since <= moment);
+            told.extend(before.filter(|_| was_known).map(|value| (setting.clone(), value)));
+        }
+        Ok(told)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Taught, Value};
+    use crate::Taught;
 
     /// Normal enough: twelve uniform draws.
     fn normal(state: &mut u64) -> f64 {

@@ -191,7 +191,7 @@ impl Study {
 }
 
 /// The wells of one event.
-fn wells_of(detail: &str) -> Vec<Well> {
+pub(super) fn wells_of(detail: &str) -> Vec<Well> {
     let words: Vec<(String, Option<String>)> = serde_json::from_str(detail).unwrap_or_default();
     words.into_iter().map(|(name, value)| (name, value.and_then(|value| value.parse().ok()))).collect()
 }

@@ -243,10 +243,10 @@ impl Premises {
     }
 
     /// With observations of a run that repeat a setting. That an objective measures anew, and does not hand out what it measured before, is the word of whoever declared
-    /// independent noise. Where all of a batch at a setting are equal they count as one, whatever the truth.
+    /// independent noise. Those that are equal beyond chance count as one, whatever the truth.
     pub(crate) fn with_repeats(self, repeated: Repeated) -> Self {
         let is_exact = self.noise.value.as_ref().is_some_and(|noise| noise.level() == 0.0);
-        if repeated.count == 0 || is_exact {
+        if (repeated.count == 0 && repeated.equal == 0) || is_exact {
             return self;
         }
         let (declared, copies) = (Origin::Declared, self.copies);

@@ -13,7 +13,7 @@ const NEARLY: usize = 10;
 pub struct Repeated {
     /// So many stand at the setting of an earlier one.
     pub count: usize,
-    /// Of these, so many equal all others of their batch at their setting in every digit: they count as one with them.
+    /// So many equal another of their batch in every digit, at their setting or, where the digits are many, at another one: they count as one with it.
     pub equal: usize,
     /// Of these, so many equal in every digit all that was measured at their setting before their batch.
     pub handed_out: usize,
@@ -48,7 +48,7 @@ impl fmt::Display for Repeated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} observations repeat a setting, each measured anew with noise of its own", self.count)?;
         if self.equal > 0 {
-            write!(f, "; {} equal all others of their batch there in every digit, and count as one with them", self.equal)?;
+            write!(f, "; {} equal another of their batch in every digit, and count as one with it", self.equal)?;
         }
         self.said().map_or(Ok(()), |said| write!(f, "; {said}"))
     }

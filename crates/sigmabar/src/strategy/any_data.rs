@@ -91,7 +91,7 @@ impl<'a> AnyData<'a> {
         let mut queries = candidates.points().to_points();
         queries.push(recommended)?;
         let lost = ledger.lost_until(settled) + ledger.lost_before() + doubted_before;
-        let repeats = repeats_among(ledger.measured_until(settled));
+        let repeats = repeats_among(problem, ledger.measured_until(settled));
         let has_earlier = ledger.measured_before().next().is_some();
         let facts = Facts { means: arrived.means(), lost, copies: copies(ledger.measured_before()), repeats, has_earlier };
         let noise = arrived.noise(noise)?;

@@ -76,7 +76,7 @@ impl Batch<'_> {
     /// The posterior of what arrived, with widths; `None` where nothing arrived or the data contradict the premises, of which the state is told.
     pub fn evidence(&self, state: &mut State) -> Result<Option<Evidence>> {
         let arrived = Arrived::with_fixed_results(self.problem, self.ledger, self.index);
-        arrived.count(self.ledger, self.index, &mut state.facts);
+        arrived.count(self.problem, self.ledger, self.index, &mut state.facts);
         let Some(inducing) = state.inducing.take() else { return Ok(None) };
         if arrived.is_empty() {
             return Ok(None);

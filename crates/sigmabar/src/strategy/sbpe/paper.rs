@@ -102,7 +102,7 @@ impl<'a> Paper<'a> {
     /// $u, l = \bar\mu\pm\beta\bar\sigma$ from this batch alone; survivors with $u \ge \max l$ stay, unless this was a last batch cut short.
     pub fn learn(&self, lengths: &[usize], ledger: &Ledger, candidates: &SetOfCandidates, state: &mut State) -> Result<()> {
         let arrived = Arrived::new(self.problem, ledger, self.batch);
-        arrived.count(ledger, self.batch, &mut state.facts);
+        arrived.count(self.problem, ledger, self.batch, &mut state.facts);
         if arrived.is_empty() {
             return Ok(());
         }

@@ -19,7 +19,7 @@ impl Paper<'_> {
     /// $\bar\sigma$ and $\bar\mu$ change by at most $\varrho$ and $\lVert\hat\beta\rVert\varrho$ over a cell (correction E12).
     pub fn learn_box(&self, lengths: &[usize], ledger: &Ledger, cells: &mut Cells, state: &mut State) -> Result<()> {
         let arrived = Arrived::new(self.problem, ledger, self.batch);
-        arrived.count(ledger, self.batch, &mut state.facts);
+        arrived.count(self.problem, ledger, self.batch, &mut state.facts);
         if arrived.is_empty() {
             return Ok(());
         }

@@ -45,7 +45,7 @@ pub(in crate::strategy) struct Arrived {
     pub points: Vec<f64>,
     pub values: Vec<f64>,
     /// The values as they were told: in another scale they have other digits.
-    told: Vec<f64>,
+    told: Settings,
     /// The standard error and the number of replicates that came with each.
     pub repeats: Vec<(Option<f64>, u32)>,
 }
@@ -56,12 +56,12 @@ impl Arrived {
     ///
     /// A mean of replicates of light-tailed noise is at least as light-tailed as one of them.
     ///
-    /// Results at one setting that are equal in every digit may be one that an objective keeps and hands out again, each of its processes its own ([`Settings::alike`]). So the $c$ of
+    /// Results that are equal in every digit may be one that an objective keeps and hands out again, each of its processes its own ([`Settings::alike`]). So the $c$ of
     /// them count as one: each has level $R\sqrt c$. Were they one, the noise has the proxy $R^2AA^\top$ of covariance, $A$ saying which result is which measurement, and a block of ones is at most $c$ times the
     /// unit matrix, so that $AA^\top\preceq\operatorname{diag}(c_i)$: every bound on linear and quadratic forms holds. Were they measured anew, or exact, the weights are the same
     /// and the widths only larger. So looking at the values to find them spoils nothing, whatever the law; leaving all but one out would choose by the noise where readings are coarse.
     pub fn noise(&self, one: &Noise) -> Result<Noise> {
-        let (level, equal) = (one.level(), self.equal());
+        let (level, equal) = (one.level(), self.told.alike());
         let mean = |&(error, replicates): &(Option<f64>, u32)| error.unwrap_or(0.0).max(level / f64::from(replicates).sqrt());
         let levels: Vec<f64> = self.repeats.iter().map(mean).zip(&equal).map(|(level, count)| level * (*count as f64).sqrt()).collect();
         if matches!(one, Noise::LightTailed { .. }) {
@@ -74,19 +74,13 @@ impl Arrived {
         Noise::per_observation(levels)
     }
 
-    /// For each of them, how many measurements may be the same one.
-    fn equal(&self) -> Vec<usize> {
-        let rows = self.points.chunks((self.points.len() / self.values.len().max(1)).max(1));
-        Settings::of(rows.zip(self.told.iter().copied())).alike()
-    }
-
     pub fn new(problem: &Problem, ledger: &Ledger, batch: usize) -> Self {
         Self::of(problem, ledger.measured(batch))
     }
 
     /// These results.
     pub fn of<'m>(problem: &Problem, measured: impl Iterator<Item = Measured<'m>>) -> Self {
-        let mut arrived = Self { points: Vec::new(), values: Vec::new(), told: Vec::new(), repeats: Vec::new() };
+        let mut arrived = Self { points: Vec::new(), values: Vec::new(), told: Settings::new(), repeats: Vec::new() };
         measured.for_each(|m| arrived.push(problem, &m));
         arrived
     }
@@ -109,12 +103,12 @@ impl Arrived {
     fn push(&mut self, problem: &Problem, measured: &Measured<'_>) {
         self.points.extend_from_slice(measured.point);
         self.values.push(problem.to_model(measured.value));
-        self.told.push(measured.value);
+        self.told.push(problem, measured);
         self.repeats.push((measured.standard_error.map(|e| e / problem.prior().unit()), measured.replicates.unwrap_or(1)));
     }
 
     /// Adds what claims rest on here to the facts of the run.
-    pub(super) fn count(&self, ledger: &Ledger, batch: usize, facts: &mut Facts) {
+    pub(super) fn count(&self, problem: &Problem, ledger: &Ledger, batch: usize, facts: &mut Facts) {
         facts.observations += self.values.len();
         facts.means += self.means();
         facts.lost += ledger.lost(batch);
@@ -124,7 +118,7 @@ impl Arrived {
             facts.copies = copies(ledger.fixed_before());
             facts.lost += ledger.lost_of_fixed();
         }
-        facts.repeats = facts.repeats.and(repeats_of_batch(ledger, batch));
+        facts.repeats = facts.repeats.and(repeats_of_batch(problem, ledger, batch));
     }
 
     pub fn is_empty(&self) -> bool {
