@@ -622,7 +622,7 @@ fn an_interrupt_ends_the_last_phase_of_a_run() {
         if verb == "run" {
             assert!(lines.any(|line| line.contains("60 of 60 measured") || line.contains("resumed")));
         }
-        std::thread::sleep(Duration::from_millis(700));
+        std::thread::sleep(Duration::from_millis(300));
         assert!(child.try_wait().unwrap().is_none(), "{verb} is at work");
         let begun = Instant::now();
         interrupt(child.id(), signal);
