@@ -20,7 +20,7 @@ const MARK: [u8; 8] = *b"SBAR\r\n\x1a\n";
 /// Marks of formats 1 and 2, which had an envelope for each kind and writer.
 const EARLIER: [[u8; 8]; 3] = [*b"SIGMABAR", *b"SIGMARUN", *b"sbmodl\r\n"];
 /// Rises whenever the content of any kind changes.
-const VERSION: u32 = 17;
+const VERSION: u32 = 18;
 const HEADER: usize = 64;
 /// Where the checksum begins; it covers what stands before it and what comes after it.
 const CHECKSUM: usize = 32;
