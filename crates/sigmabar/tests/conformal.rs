@@ -51,6 +51,17 @@ fn part(x: &Points, y: &[f64], keep: impl Fn(usize) -> bool) -> (Points, Vec<f64
     (x.view().select(&chosen).unwrap(), chosen.iter().map(|&i| y[i]).collect())
 }
 
+/// Models without each fifth of the rows, calibrated on it.
+fn in_fifths(x: &Points, y: &[f64]) -> Conformal<'static> {
+    let folds = (0..5).map(|fold| {
+        let ((kept, kept_y), (out, out_y)) = (part(x, y, |i| i % 5 != fold), part(x, y, |i| i % 5 == fold));
+        let posterior = fitted(&kept, &kept_y, Collected::Exchangeable, 0.2);
+        let calibration = Calibration::new(&posterior, out.view(), &out_y).unwrap();
+        (posterior, calibration)
+    });
+    Conformal::cross(folds.collect()).unwrap()
+}
+
 fn held(found: &PredictionIntervals, y: &[f64]) -> Vec<bool> {
     y.iter().enumerate().map(|(i, y)| (found.response_lower()[i]..=found.response_upper()[i]).contains(y)).collect()
 }
@@ -350,13 +361,7 @@ fn every_calibrated_certificate_can_be_read_again() {
     }
     for (count, delta) in [(10, 0.05), (10, 0.5), (40, 0.2), (40, 0.05)] {
         let (x, y) = rows(World::Normal, count, &mut rng);
-        let folds = (0..5).map(|fold| {
-            let ((kept, kept_y), (out, out_y)) = (part(&x, &y, |i| i % 5 != fold), part(&x, &y, |i| i % 5 == fold));
-            let posterior = fitted(&kept, &kept_y, Collected::Exchangeable, 0.2);
-            let calibration = Calibration::new(&posterior, out.view(), &out_y).unwrap();
-            (posterior, calibration)
-        });
-        let found = Conformal::cross(folds.collect()).unwrap().interval(x.view(), delta).unwrap();
+        let found = in_fifths(&x, &y).interval(x.view(), delta).unwrap();
         let certificate = found.certificate();
         assert_eq!(&read(&serde_json::to_value(certificate).unwrap()).unwrap(), certificate, "{count} rows at {delta}");
         assert_eq!(found.response_upper()[0].is_infinite(), certificate.bounds.level == Some(1.0));
@@ -700,13 +705,7 @@ fn the_level_of_parts_is_the_better_of_two_bounds() {
     let mut rng = ChaCha8Rng::seed_from_u64(8);
     for (count, delta) in [(20, 0.05), (20, 0.1), (22, 0.1), (50, 0.05), (50, 0.3), (75, 0.05), (12, 0.6)] {
         let (x, y) = rows(World::Normal, count, &mut rng);
-        let folds = (0..5).map(|fold| {
-            let ((kept, kept_y), (out, out_y)) = (part(&x, &y, |i| i % 5 != fold), part(&x, &y, |i| i % 5 == fold));
-            let posterior = fitted(&kept, &kept_y, Collected::Exchangeable, 0.2);
-            let calibration = Calibration::new(&posterior, out.view(), &out_y).unwrap();
-            (posterior, calibration)
-        });
-        let found = Conformal::cross(folds.collect()).unwrap().interval(x.view(), delta).unwrap();
+        let found = in_fifths(&x, &y).interval(x.view(), delta).unwrap();
         let n = f64::from(u32::try_from(count).unwrap());
         let k = ((n + 1.0) * (1.0 - delta) - 1e-9).ceil();
         let mut missed = 2.0 * (n - k + 5.0) / (n + 5.0);
