@@ -78,8 +78,10 @@ pub fn fit_hyperparameters(
     let templates = kernels.iter().map(|k| k.inner.value.clone()).collect();
     let (learning, y, how) = (options.learning(templates)?, vector(y)?, collected(how)?);
     let rows = Seen::of(x.view().map_err(raise)?, &y);
+    // What began with a kernel learnt on other rows was taught by these too.
+    let learnt_on = kernels.iter().fold(rows.clone(), |all, kernel| all.with(&kernel.seen));
     let prior = prior(mean, &unit, (&y, weights.as_deref()), &rows)?;
     let learnt: Learnt = work::run(py, move || learn(&observed(x.to_points()?, &y, weights.as_deref(), how, prior)?, &learning))?;
     let (elbo, upper, template, capped) = (learnt.elbo, learnt.upper_bound, learnt.template, learnt.capped);
-    Ok((PyPosterior::new(learnt.into_posterior(), rows.clone(), rows), elbo, upper, template, capped))
+    Ok((PyPosterior::new(learnt.into_posterior(), rows, learnt_on), elbo, upper, template, capped))
 }

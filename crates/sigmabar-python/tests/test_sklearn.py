@@ -487,11 +487,13 @@ def test_a_kernel_learnt_on_the_rows_that_calibrate_is_no_theorem(rows: int) -> 
     other = SparseKernelRegressor(random_state=0, calibration=None, n_inducing=60).fit(*_noisy(rows, 1, columns=3))
     plain = sb.Matern(lengthscale=[2.0] * 3)
 
-    def label(kernel: sb.Kernel, noise: float) -> str:
-        model = SparseKernelRegressor(kernel, noise=noise, learn=False, random_state=0, n_inducing=60).fit(X, y)
+    def label(kernel: sb.Kernel, noise: float, learn: bool = False) -> str:
+        model = SparseKernelRegressor(kernel, noise=noise, learn=learn, random_state=0, n_inducing=60).fit(X, y)
         return model.interval(X[:3], of="response").label
 
     assert label(first.kernel_, 1.0) == "estimated"
+    assert label(first.kernel_, 1.0, learn=True) == "estimated", "what is learnt on from it was taught by them too"
+    assert label(other.kernel_, 1.0, learn=True) == "conformal"
     assert label(plain, first.noise_) == "estimated"
     assert label(plain, 1.0) == "conformal"
     assert label(other.kernel_, other.noise_) == "conformal"
